@@ -47,6 +47,9 @@ pub struct BundleAnswer {
     /// What is pinned but did not fit.
     pub overflow: Vec<String>,
     pub trimmed: u32,
+    /// How many of them are rules.
+    #[serde(default)]
+    pub rules_missing: u32,
     pub rows_examined: u32,
     pub capped: bool,
 }
@@ -56,6 +59,9 @@ pub struct BundleItemView {
     pub uri: String,
     pub score: f64,
     pub standing: String,
+    /// A rule or preference that no person stated or confirmed.
+    #[serde(default)]
+    pub proposed: bool,
     pub text: String,
     pub tokens: u32,
 }

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::render::quotation::Author;
+
 /// Bytes of a key that makes a retry return the first answer.
 pub const KEY_BYTES_MAX: usize = 128;
 
@@ -27,6 +29,8 @@ pub struct CallerInfo {
     pub actor: String,
     /// Author of changes.
     pub by: String,
+    /// Through whose door they came: a person's, or that of a program which a model drives.
+    pub author: Author,
     /// The folder the caller works in: it says which project is meant when none is named.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwd: Option<PathBuf>,

@@ -1,8 +1,11 @@
-//! Changes of one memory: update, forget or erase, archive, restore, pin.
+//! Changes of one memory: update, forget or erase, archive, restore, pin; and confirming rules.
 
 use serde::{Deserialize, Serialize};
 
 use crate::memory::Memory;
+
+/// Rules that one request confirms.
+pub const CONFIRM_MAX: usize = 256;
 
 with_details! {
     #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
@@ -100,4 +103,33 @@ impl Default for PinRequest {
     fn default() -> Self {
         PinRequest { id: 0, pinned: true }
     }
+}
+
+/// A person says that proposed rules and preferences hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ConfirmRequest {
+    /// Rules and preferences.
+    pub ids: Vec<u64>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct ConfirmAnswer {
+    /// In the order in which they were named.
+    pub confirmed: Vec<ConfirmationView>,
+}
+
+/// What became of one of them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct ConfirmationView {
+    pub id: u64,
+    pub title: String,
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub memory_type: String,
+    pub created_at: String,
+    /// The version that the person vouches for.
+    pub version: u32,
+    /// False: a person stated or confirmed it before.
+    pub changed: bool,
 }

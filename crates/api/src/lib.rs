@@ -5,6 +5,7 @@
 //! - [`caller`]: who asks, as it goes over a wire.
 //! - [`memory`]: a memory as every answer shows it.
 //! - One module per group of operations ([`save`], [`search`], [`session`] …) with requests, answers and bounds.
+//! - [`render`]: answers as text, for people and for models, and what untrusted text passes first.
 //! - [`run`]: what a run of a talent is asked for, and the events it sends.
 //!
 //! What must stay true: nothing here reads a file, a clock or a socket, and nothing here decides. Interfaces see this
@@ -42,6 +43,7 @@ pub mod projects;
 pub mod prompt;
 pub mod proof;
 pub mod read;
+pub mod render;
 pub mod run;
 pub mod save;
 pub mod score;

@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::render::quotation::Author;
+
 /// Bytes of a memory's content.
 pub const CONTENT_BYTES_MAX: usize = 1_048_576;
 
@@ -40,6 +42,12 @@ pub struct Memory {
     pub accesses: u64,
     pub citations: u64,
     pub by: String,
+    /// Who wrote this version, as far as it is known.
+    #[serde(default)]
+    pub author: Author,
+    /// A rule or preference that no person stated or confirmed.
+    #[serde(default)]
+    pub proposed: bool,
     pub confidence: f64,
     pub importance: f64,
     /// private, scoped or public: what grants may show.
@@ -78,6 +86,14 @@ pub struct Brief {
     pub preview: String,
     pub pinned: bool,
     pub superseded: bool,
+    /// Who wrote its current version.
+    #[serde(default)]
+    pub by: String,
+    #[serde(default)]
+    pub author: Author,
+    /// A rule or preference that no person stated or confirmed.
+    #[serde(default)]
+    pub proposed: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]

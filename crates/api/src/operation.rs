@@ -63,6 +63,7 @@ operations! {
     Delete "delete": change::DeleteRequest => change::DeleteAnswer;
     Archive "archive": change::ArchiveRequest => change::ChangeAnswer;
     Restore "restore": change::RestoreRequest => change::ChangeAnswer;
+    Confirm "confirm": change::ConfirmRequest => change::ConfirmAnswer;
     Pin "pin": change::PinRequest => change::ChangeAnswer;
     Search "search": search::SearchRequest => search::SearchAnswer;
     Context "context": context::ContextRequest => context::ContextAnswer;

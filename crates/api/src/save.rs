@@ -70,6 +70,9 @@ pub struct SaveAnswer {
     pub created_at: String,
     pub at: String,
     pub changed: bool,
+    /// It is a rule or preference that counts only when a person confirms it.
+    #[serde(default)]
+    pub proposed: bool,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]

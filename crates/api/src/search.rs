@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::render::quotation::Author;
+
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SearchRequest {
@@ -88,6 +90,14 @@ pub struct HitView {
     pub superseded_by: Vec<NamedView>,
     /// What it contradicts or is contradicted by.
     pub contradicts: Vec<NamedView>,
+    /// Who wrote its current version.
+    #[serde(default)]
+    pub by: String,
+    #[serde(default)]
+    pub author: Author,
+    /// A rule or preference that no person stated or confirmed.
+    #[serde(default)]
+    pub proposed: bool,
     pub arms: Vec<ArmView>,
 }
 

@@ -23,8 +23,8 @@ use daemon::server::command::CommandContext;
 
 use crate::commands::grants::scope;
 use crate::commands::memories::{
-    audit, context, entities, find, forget, get, graph, history, relate, save, score, search,
-    stats, update,
+    audit, confirm, context, entities, find, forget, get, graph, history, relate, save, score,
+    search, stats, update,
 };
 use crate::commands::mind::{admin, attest, bulletin, compact, jobs, salience};
 use crate::commands::models::{eval, language, model};
@@ -68,6 +68,7 @@ enum HomeCommand {
     Save(Box<save::SaveArgs>),
     Get(get::GetArgs),
     Update(Box<update::UpdateArgs>),
+    Confirm(confirm::ConfirmArgs),
     History(history::HistoryArgs),
     Search(Box<search::SearchArgs>),
     Similar(Box<search::SimilarArgs>),
@@ -307,6 +308,7 @@ fn run_at_home(command: &HomeCommand, inv: &Invocation, out: &mut Output) -> Com
         HomeCommand::Save(args) => save::run(args, inv, out),
         HomeCommand::Get(args) => get::run(args, inv, out),
         HomeCommand::Update(args) => update::run(args, inv, out),
+        HomeCommand::Confirm(args) => confirm::run(args, inv, out),
         HomeCommand::History(args) => history::run(args, inv, out),
         HomeCommand::Search(args) => search::search(args, inv, out),
         HomeCommand::Similar(args) => search::similar(args, inv, out),

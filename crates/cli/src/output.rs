@@ -5,6 +5,7 @@ use std::fmt;
 use std::io::{self, BufWriter, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use api::render::untrusted;
 use serde::Serialize;
 
 use crate::failure::{CommandResult, Failure};
@@ -103,6 +104,15 @@ impl Output {
         if self.json { self.object(value) } else { self.line(line) }
     }
 
+    /// The JSON value with `--json`, else the lines that a rendering made of it.
+    pub(crate) fn answer<A: Serialize>(
+        &mut self,
+        answer: &A,
+        render: impl FnOnce(&A) -> String,
+    ) -> CommandResult {
+        if self.json { self.object(answer) } else { self.text(render(answer)) }
+    }
+
     /// Sends everything on its way: at the end, and after each acknowledgement of a stream.
     pub(crate) fn flush(&mut self) -> CommandResult {
         self.out.flush().map_err(Failure::output)
@@ -136,19 +146,12 @@ impl ProgressLine {
     }
 }
 
-/// Text on one line, so that stored text cannot draw on the terminal: control characters become spaces, and so do the
-/// signs that turn the direction of what follows.
+/// Text on one line, so that stored text cannot draw on the terminal or speak to an agent that reads it.
 pub(crate) fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() || turns(c) { ' ' } else { c }).collect()
-}
-
-/// Overrides and isolates of direction: what stands behind one is read in another order than it is stored.
-fn turns(c: char) -> bool {
-    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    untrusted::line(text)
 }
 
 /// The same for text of many lines: line breaks and tabs stay.
 pub(crate) fn plain_lines(text: &str) -> String {
-    let kept = |c: char| c == '\n' || c == '\t' || !c.is_control() && !turns(c);
-    text.chars().map(|c| if kept(c) { c } else { ' ' }).collect()
+    untrusted::lines(text)
 }

@@ -41,6 +41,7 @@ answered! {
     Delete host delete: api::change::DeleteRequest;
     Archive service archive: api::change::ArchiveRequest;
     Restore service restore: api::change::RestoreRequest;
+    Confirm service confirm: api::change::ConfirmRequest;
     Pin service pin: api::change::PinRequest;
     Search service search: api::search::SearchRequest;
     Context service recent_context: api::context::ContextRequest;

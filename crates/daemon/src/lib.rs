@@ -4,6 +4,7 @@
 //!   talents. [`dispatch`] answers any call; `operations` are those that need more than the memory.
 //! - `mind_host`: the minds of a home: jobs, bulletins, maintenance, patterns; their effects and what is kept of them.
 //! - `channels`: conversations that Cortex keeps, their runs and their files.
+//! - [`confinement`]: how runs and the tools they start are held in.
 //! - [`handle`]: the host as interfaces see it.
 //! - [`run_control`]: how operations start and stop runs without knowing the runner.
 //! - [`talents_host`]: talents in the daemon: the bus, the runner and the supervisor, tied to the memory.
@@ -13,6 +14,7 @@
 //! what is wrong with talents or HTTP is no reason not to serve the memory.
 
 pub mod channels;
+pub mod confinement;
 pub mod dispatch;
 pub mod handle;
 pub mod host;

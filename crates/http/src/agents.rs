@@ -18,6 +18,7 @@ use crate::App;
 use crate::input::{BODY_BYTES_MAX, caller_of};
 use api::DEFAULT_ACTOR;
 use api::Result;
+use api::render::quotation::Author;
 use daemon::{Host, HostHandle};
 use mcp::Server;
 use mcp::backend::Backend;
@@ -48,7 +49,8 @@ pub(super) fn route(
 async fn name_caller(State(host): State<Arc<Host>>, request: Request, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();
     match caller_of(&parts, "mcp") {
-        Ok(caller) => {
+        Ok(mut caller) => {
+            caller.author = Author::Agent;
             parts.extensions.insert(Backend(Arc::new(HostHandle { host, caller })));
             next.run(Request::from_parts(parts, body)).await
         }
@@ -57,7 +59,9 @@ async fn name_caller(State(host): State<Arc<Host>>, request: Request, next: Next
 }
 
 fn tools(http: &HttpServerSettings, ops: Arc<Host>) -> Result<Tools> {
-    let caller = Caller::new(ActorName::parse(DEFAULT_ACTOR).map_err(service::Error::from)?, "mcp");
+    let mut caller =
+        Caller::new(ActorName::parse(DEFAULT_ACTOR).map_err(service::Error::from)?, "mcp");
+    caller.author = Author::Agent;
     let server =
         Server::new(Backend(Arc::new(HostHandle { host: ops, caller })), &Choice::parse("all")?);
     let mut hosts: Vec<String> = HERE.iter().map(|host| (*host).to_owned()).collect();

@@ -140,6 +140,7 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(overview::capture))
         .routes(routes!(memories::read, memories::update, memories::amend, memories::delete))
         .routes(routes!(memories::archive))
+        .routes(routes!(memories::confirm))
         .routes(routes!(memories::restore))
         .routes(routes!(memories::pin, memories::unpin))
         .routes(routes!(memories::entities))

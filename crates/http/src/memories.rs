@@ -12,7 +12,8 @@ use crate::input::{Asker, Body, Id, QueryParameters, page};
 use crate::problem::Problem;
 use crate::{App, Reply, created, listed};
 use api::change::{
-    ArchiveRequest, ChangeAnswer, DeleteRequest, PinRequest, RestoreRequest, UpdateRequest,
+    ArchiveRequest, ChangeAnswer, ConfirmAnswer, ConfirmRequest, DeleteRequest, PinRequest,
+    RestoreRequest, UpdateRequest,
 };
 use api::memory::Memory;
 use api::read::{GetAnswer, GetRequest, LIST_MAX, ListRequest};
@@ -283,6 +284,17 @@ pub(super) async fn archive(
     body: Body,
 ) -> Reply {
     app.reply(caller, ArchiveRequest { id, ..body.read()? }).await
+}
+
+/// Confirms a rule or preference that an agent or an import proposed. For the owner alone.
+#[utoipa::path(
+    post, path = "/api/observations/{id}/confirm", tag = "memories",
+    operation_id = "confirm_observation",
+    params(("id" = u64, Path, minimum = 1)),
+    responses((status = 200, description = "What became of it", body = ConfirmAnswer)),
+)]
+pub(super) async fn confirm(State(app): State<App>, Asker(caller): Asker, Id(id): Id) -> Reply {
+    app.reply(caller, ConfirmRequest { ids: vec![id] }).await
 }
 
 /// Brings a forgotten or archived memory back.

@@ -17,13 +17,10 @@ use crate::hook::{
     HookRows, JournalHook, Prepare, PreparedBody, RecordedEntry, SharedState, StagedRows,
 };
 use crate::keys;
-use crate::store::{Side, Space, StoreReader, View, WriteSet};
+use crate::store::{SCRUB_KEY, Side, Space, StoreReader, View, WriteSet};
 
 /// What is called with the entries applied so far and the entries in all.
 pub type ProgressFn<'p> = dyn FnMut(u64, u64) + Send + 'p;
-
-/// Key of the row that says content was erased and the file still has to be rewritten.
-pub(crate) const SCRUB_KEY: &[u8] = b"scrub";
 
 /// The layers that derive state from each entry: the kernel's own commitments, then what the upper crates added.
 #[derive(Debug)]
@@ -118,8 +115,13 @@ impl<'a> Batch<'a> {
             self.rows.set(space, key, value);
         }
         for seq in &changes.erased_bodies {
-            // On rebuild the bodies are gone already, and so are their bytes.
-            if self.view().get_truth(&keys::body(*seq))?.is_some() {
+            // On rebuild the bodies are gone already, and so are their bytes. One that does not read may be half
+            // overwritten, by an erasure that a crash interrupted.
+            let is_there = match self.view().get_truth(&keys::body(*seq)) {
+                Err(Error::Corrupt { .. }) => true,
+                found => found?.is_some(),
+            };
+            if is_there {
                 self.rows.delete(Space::Truth, keys::body(*seq));
                 self.rows.put(Space::Engine, SCRUB_KEY.to_vec(), Vec::new());
             }

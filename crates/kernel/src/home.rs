@@ -13,6 +13,7 @@ use proof::memory::Millis;
 
 use crate::cortex::{Cortex, Options};
 use crate::error::{Error, Result};
+use crate::store::DiskMedium;
 
 #[derive(Clone, Copy, Debug)]
 pub struct HomeLimits {
@@ -64,7 +65,7 @@ impl Home {
 
     /// True if the actor has a store.
     pub fn has(&self, actor: &ActorName) -> bool {
-        self.actor_folder(actor).join("store.redb").exists()
+        DiskMedium::new(self.actor_folder(actor)).is_actor()
     }
 
     /// Names of all actors that have a store, in order.

@@ -15,7 +15,9 @@
 //!   read.
 //! - [`hook`] lets a layer derive rows of its own in the same commit; `commitments` is the one that keeps the trees.
 //! - `writer` is the one thread that writes: it joins what waits into one `batch` and answers when that is on disk.
-//! - [`store`] is an ordered key-value file behind a narrow trait.
+//! - `scrub` rewrites the derived file after an erasure, while others go on.
+//! - [`ledger`] is where the truth is: segments of checksummed frames. [`store`] is an ordered key-value file behind a
+//!   narrow trait, where everything derived is.
 //!
 //! And back:
 //!
@@ -74,6 +76,7 @@
 mod admit;
 mod apply;
 mod batch;
+mod birth;
 pub mod command;
 mod commitments;
 pub mod compact;
@@ -86,12 +89,14 @@ pub mod graph;
 pub mod home;
 pub mod hook;
 pub mod keys;
+pub mod ledger;
 pub mod limits;
 pub mod prove;
 mod rebuild;
 pub mod render;
 mod rows;
 pub mod salience;
+mod scrub;
 pub mod state;
 pub mod store;
 pub mod uri;
@@ -100,9 +105,11 @@ mod writer;
 
 pub use apply::{EdgeChange, EntryChanges, HeadChange};
 pub use batch::ProgressFn;
-pub use cortex::{Cortex, HookFactory, Options, Reading, RenewalWatch, ResolvedMemory, birth};
+pub use birth::birth;
+pub use cortex::{Cortex, HookFactory, Options, Reading, RenewalWatch, ResolvedMemory};
 pub use error::{Error, KernelFault, Result, StorageFailure};
 pub use proof::merkle::Roots;
 pub use proof::{Digest, Error as ProofError, actor, codec, digest, journal, memory};
 pub use rebuild::{PROBLEMS_MAX, VerifyProblem, VerifyReport};
+pub use scrub::ScrubState;
 pub use writer::Submission;

@@ -77,6 +77,17 @@ pub const SLICE_RECORDS_MAX: usize = 100_000;
 /// Entries a rebuild applies per commit.
 pub const REBUILD_ENTRIES_PER_COMMIT: usize = 4_096;
 
+/// Bytes after which a segment of the ledger is closed. A frame that is larger has a segment of its own.
+pub const SEGMENT_BYTES_MAX: u64 = 64 * 1_048_576;
+/// Entries after which everything derived is made durable: what a crash leaves to be replayed at open is less than this,
+/// and the last frame.
+pub const UNSYNCED_ENTRIES_MAX: u64 = 512;
+
+/// Bytes of commits that may wait for a copy of the derived store. If more come, the copy is made while they wait.
+pub const REWRITE_PENDING_BYTES_MAX: usize = 64 * 1_048_576;
+/// Damaged places that one open actor names.
+pub const DAMAGE_NOTES_MAX: usize = 1_024;
+
 /// Attestations of one intent that count before the limiter refuses more within a second.
 pub const ATTEST_BURST: u32 = 5;
 /// Violations of one grant that are journaled in a burst; more are refused without an entry until the clock moves on.

@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::grants::GrantState;
 use crate::keys::{self, Index, Places};
 use crate::limits::PROJECTS_MAX;
-use crate::store::{KeyRange, View};
+use crate::store::{DamageNote, KeyRange, View};
 
 /// Totals that are kept current with every entry, so that nobody has to count.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]
@@ -319,14 +319,27 @@ impl View<'_> {
         self.get_truth(&keys::entry(seq))
     }
 
-    /// The sealed body beside entry `seq`; `None` after erasure.
+    /// The sealed body beside entry `seq`; `None` after erasure, or if it is damaged, which is noted.
     pub fn sealed(&self, seq: u64) -> Result<Option<SealedBody>> {
-        self.get_truth(&keys::body(seq))?
-            .map(|bytes| {
-                SealedBody::from_bytes(&bytes)
-                    .map_err(|error| Error::corrupt(format!("body {seq}"), error.to_string()))
-            })
-            .transpose()
+        let read = self.get_truth(&keys::body(seq)).and_then(|bytes| {
+            let decode = |bytes: Vec<u8>| SealedBody::from_bytes(&bytes);
+            bytes
+                .map(decode)
+                .transpose()
+                .map_err(|error| Error::corrupt(format!("body {seq}"), error.to_string()))
+        });
+        self.unless_damaged(read)
+    }
+
+    /// One bad body costs that body: whoever reads goes on as if it were erased, and it is named.
+    fn unless_damaged<T>(&self, read: Result<Option<T>>) -> Result<Option<T>> {
+        match read {
+            Err(Error::Corrupt { place, reason }) => {
+                self.note_damage(DamageNote { place, reason });
+                Ok(None)
+            }
+            other => other,
+        }
     }
 
     /// True if the body that lay beside entry `seq` was erased; `memory` is the one the entry is about, if any.
@@ -338,11 +351,12 @@ impl View<'_> {
         Ok(with_memory || self.get(&keys::erased_body(seq))?.is_some())
     }
 
-    /// The body of a version, checked against its hash; `None` after erasure.
+    /// The body of a version, checked against its hash; `None` after erasure, or if it is damaged, which is noted.
     pub fn body(&self, version: &Version) -> Result<Option<Body>> {
         let Some(sealed) = self.sealed(version.seq)? else { return Ok(None) };
         let place = format!("body {}", version.seq);
-        Ok(Some(sealed.open_checked(&place, version.body_hash)?))
+        let opened = sealed.open_checked(&place, version.body_hash).map(Some);
+        self.unless_damaged(opened.map_err(Error::from))
     }
 
     /// The `seq` of the last journal entry, read from the journal itself.

@@ -7,10 +7,14 @@ mod support;
 
 use std::sync::Barrier;
 
+use std::time::Duration;
+
+use kernel::ScrubState;
 use kernel::command::{Command, Draft, PromptDraft, SessionClose, SessionDraft, Stamp, Touches};
 use kernel::find::{Predicate, Query};
 use kernel::journal::{Access, EntryKind, HeadPatch};
 use kernel::memory::{MemoryType, Note, Provenance, Salt, SealedBody, Source};
+use kernel::store::StoreFile;
 use kernel::uri::Uri;
 use kernel::{Cortex, Error, Options};
 use support::{SECRET, pinned};
@@ -158,6 +162,10 @@ fn erased_content_is_gone_and_the_chain_still_holds() {
     with_secret(&cortex);
     assert!(holds(&disk.bytes(), SECRET));
     assert!(cortex.erase(stamp(5), removal(1)).unwrap().changed);
+    // L8: gone from the ledger at once, and from every file when the scrub is done.
+    assert!(!holds(&disk.bytes_of(StoreFile::Segment(1)), SECRET));
+    assert!(cortex.wait_for_scrub(PATIENCE));
+    assert_eq!(cortex.scrub_state(), ScrubState::Done);
     assert!(!holds(&disk.bytes(), SECRET));
     assert_clean(&cortex);
     let resolved = cortex.resolve(&uri("cortex://ada/Fact/1#3")).unwrap();
@@ -182,35 +190,60 @@ fn erased_content_is_gone_and_the_chain_still_holds() {
     assert_eq!(dump(&open(&disk)), before);
 }
 
+const PATIENCE: Duration = Duration::from_secs(60);
+
+// L4, L8
 #[test]
 fn an_erasure_cut_short_is_finished_at_the_next_open() {
     let prepared = Disk::new();
     with_secret(&open(&prepared));
-    let start = || prepared.after_power_cut(PowerCut::KeepUnsynced);
-    let whole = start();
-    let cortex = open(&whole);
-    let first = whole.syncs() + 1;
-    cortex.erase(stamp(5), removal(1)).unwrap();
-    let last = whole.syncs();
-
     let mut finished_later = 0;
-    for sync in first..=last {
-        let disk = start();
+    for sync in 1.. {
+        let disk = prepared.after_power_cut(PowerCut::KeepUnsynced);
         let cortex = open(&disk);
-        disk.die_at_sync(sync);
-        cortex.erase(stamp(5), removal(1)).unwrap_err();
+        disk.die_at_sync(disk.syncs() + sync);
+        let told = cortex.erase(stamp(5), removal(1)).is_ok();
         drop(cortex);
-        for cut in [PowerCut::LoseUnsynced, PowerCut::KeepUnsynced] {
+        if !disk.is_dead() {
+            break;
+        }
+        for cut in [PowerCut::LoseUnsynced, PowerCut::KeepUnsynced, PowerCut::Some(sync)] {
             let found = disk.after_power_cut(cut);
             let was_there = holds(&found.bytes(), SECRET);
             let cortex = open(&found);
             let erased = cortex.read().unwrap().view().head(id(1)).unwrap().unwrap().erased;
+            assert!(erased || !told, "sync {sync}, {cut:?}");
+            assert!(cortex.wait_for_scrub(PATIENCE));
             assert_eq!(holds(&found.bytes(), SECRET), !erased, "sync {sync}, {cut:?}");
             assert_clean(&cortex);
             finished_later += u32::from(was_there && erased);
         }
     }
     assert!(finished_later > 0, "no cut fell between the commit and the rewriting");
+}
+
+// L8, L9
+#[test]
+fn without_room_for_a_copy_the_content_is_gone_and_the_scrub_waits() {
+    let disk = Disk::new();
+    let cortex = open(&disk);
+    with_secret(&cortex);
+    disk.leave_room(Some(64 << 10));
+    cortex.erase(stamp(5), removal(1)).unwrap();
+    assert!(!cortex.wait_for_scrub(PATIENCE));
+    let ScrubState::Pending(Some(error)) = cortex.scrub_state() else { panic!("it is pending") };
+    assert_eq!(error.code(), "disk_full", "{error}");
+    assert!(!holds(&disk.bytes_of(StoreFile::Segment(1)), SECRET));
+    assert_eq!(disk.files(), [StoreFile::Derived, StoreFile::Segment(1)], "no stray file");
+    // Others read and write, and the next open has another go.
+    cortex.write(stamp(6), fact(9, "goes on", "")).unwrap();
+    let before = dump(&cortex);
+    drop(cortex);
+    disk.leave_room(None);
+    let cortex = open(&disk);
+    assert!(cortex.wait_for_scrub(PATIENCE));
+    assert!(!holds(&disk.bytes(), SECRET));
+    assert_eq!(dump(&cortex), before);
 }
 
 // kernel 6, 4
@@ -223,9 +256,11 @@ fn a_folder_is_all_an_actor_needs() {
     let reading = cortex.read().unwrap();
     cortex.erase(stamp(5), removal(1)).unwrap();
     let seen = reading.resolve_version(id(1), Some(1)).unwrap();
-    assert_eq!(seen.body.unwrap().content, SECRET, "a reading keeps its state");
+    assert!(!seen.head.erased, "a reading keeps its state");
+    assert_eq!(seen.body, None, "what is erased is gone for everybody");
     drop(reading);
     let scratch = home.path().join("scratch");
+    assert!(cortex.wait_for_scrub(PATIENCE));
     assert!(cortex.verify(&scratch, &mut |_, _| {}).unwrap().is_clean());
     assert!(!scratch.exists());
     let (before, root) = (dump(&cortex), cortex.root().unwrap());
@@ -234,8 +269,10 @@ fn a_folder_is_all_an_actor_needs() {
     let mut files: Vec<_> =
         std::fs::read_dir(&folder).unwrap().map(|f| f.unwrap().file_name()).collect();
     files.sort();
-    assert_eq!(files, ["lock", "store.redb"]);
-    assert!(!holds(&std::fs::read(folder.join("store.redb")).unwrap(), SECRET));
+    assert_eq!(files, ["derived.redb", "ledger", "lock"]);
+    for file in ["derived.redb", "ledger/00000000000000000001.log"] {
+        assert!(!holds(&std::fs::read(folder.join(file)).unwrap(), SECRET), "{file}");
+    }
     let moved = home.path().join("elsewhere");
     std::fs::rename(&folder, &moved).unwrap();
     let cortex = Cortex::open(&moved, &ada(), Options::default()).unwrap();

@@ -43,7 +43,8 @@ fn two_actors_never_see_each_other() {
     assert_eq!(dump(&ada), dump(&bob));
     assert_eq!(home.actors().unwrap(), [name("ada"), name("bob")]);
     for actor in ["ada", "bob"] {
-        assert!(folder.path().join("actors").join(actor).join("store.redb").is_file());
+        let ledger = folder.path().join("actors").join(actor).join("ledger");
+        assert!(ledger.join("00000000000000000001.log").is_file());
     }
 }
 

@@ -328,7 +328,7 @@ fn questions_have_bounds() {
 }
 
 #[test]
-fn a_hard_rule_that_does_not_fit_is_an_error_and_never_cut() {
+fn a_budget_below_the_frame_is_an_error_and_a_rule_that_does_not_fit_is_told() {
     let cortex = one_fact();
     let mut rule = body(MemoryType::Constraint, "Never delete backups", &text(4_000));
     rule.fields = Fields::Constraint(kernel::memory::Constraint {
@@ -338,6 +338,9 @@ fn a_hard_rule_that_does_not_fit_is_an_error_and_never_cut() {
     cortex.write(stamp(2), Draft::new(rule, salt(2))).unwrap();
     let query = ContextQuery { budget_tokens: 20, ..ContextQuery::new(at(3)) };
     assert_refused(&cortex, "budget_unreachable", |c| c.context(&query));
+    let bundle = cortex.context(&ContextQuery { budget_tokens: 70, ..query }).unwrap();
+    assert_eq!((bundle.pinned.len(), bundle.rules_missing), (0, 1));
+    assert!(bundle.text.contains("(1 more rule did not fit;"), "{}", bundle.text);
 }
 
 #[test]

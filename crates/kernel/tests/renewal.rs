@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use kernel::actor::ActorName;
 use kernel::home::{Home, HomeLimits};
 use kernel::hook::{HookRows, JournalHook, RecordedEntry};
-use kernel::store::{Space, View};
+use kernel::store::{Side, Space, View};
 use kernel::{Cortex, Error, Options, Result};
 use testkit::build::{
     Dump, ada, assert_clean, at, dump, fact, removal, revision, size, stamp, tamper,
@@ -189,44 +189,49 @@ fn what_another_version_began_is_begun_again() {
     assert_clean(&cortex);
 }
 
+// L1, L2
 #[test]
-fn damage_is_an_error_and_is_not_made_again() {
+fn damaged_rows_are_made_again_and_told() {
     let (disk, heard) = (Disk::new(), Heard::default());
     filled(&disk, 1);
-    // Rows without a version: the hook says that they are damaged.
-    let damaged = copy(&disk);
-    tamper(&damaged, |_, side, rows| {
-        rows.put(Space::Derived(side), VERSION.to_vec(), Vec::new());
-    });
-    assert_eq!(heard.open(&damaged, 2).unwrap_err().code(), "corrupt");
-    assert_eq!(heard.take(), [""; 0]);
-
-    // A journal that lost an entry, or whose entry is another one than was committed to.
-    let entry = |n: u64| kernel::keys::entry(n);
-    let mut other = heard.open(&disk, 1).unwrap().read().unwrap().view().entry(5).unwrap().unwrap();
-    other.by = "somebody else".to_owned();
-    for value in [None, Some(other.to_bytes())] {
+    let expected = dump(&heard.open(&copy(&disk), 1).unwrap());
+    let rows: [(Space, &[u8], &[u8]); 2] = [
+        // Rows without a version: the hook says that they are damaged.
+        (Space::Derived(Side::A), VERSION, &[]),
+        // A schema that this build does not know: the ledger says that it is ours.
+        (Space::Engine, b"schema", &[0, 0, 0, 99]),
+    ];
+    for (space, key, value) in rows {
         let damaged = copy(&disk);
-        let before = damaged.bytes();
-        tamper(&damaged, |_, _, rows| rows.set(Space::Truth, entry(5), value.clone()));
-        assert_ne!(damaged.bytes(), before);
-        for _ in 0..2 {
-            let error = heard.open(&damaged, 2).unwrap_err();
-            assert_eq!(error.code(), "corrupt", "{error}");
-        }
-        // The state is as it was for the version that made it.
+        tamper(&damaged, |_, _, rows| rows.put(space, key.to_vec(), value.to_vec()));
         heard.take();
         let cortex = heard.open(&damaged, 1).unwrap();
-        assert_eq!(heard.take(), [""; 0]);
-        assert!(!testkit::build::verify(&cortex).is_clean());
+        assert_eq!(heard.take()[1..], ["0 of 8", "8 of 8"]);
+        assert_eq!(dump(&cortex), expected);
+        assert_clean(&cortex);
+        drop(cortex);
+        assert_eq!(dump(&heard.open(&damaged, 1).unwrap()), expected);
+        assert_eq!(heard.take(), [""; 0], "once");
     }
+}
 
-    // A schema of the kernel that this build does not know.
-    tamper(&disk, |_, _, rows| {
-        rows.put(Space::Engine, b"schema".to_vec(), 99_u32.to_be_bytes().to_vec());
-    });
-    assert_eq!(heard.open(&disk, 2).unwrap_err().code(), "schema");
+// Who has changed the journal cannot have the state changed with it.
+#[test]
+fn a_journal_that_gives_another_state_is_an_error() {
+    let (disk, heard) = (Disk::new(), Heard::default());
+    filled(&disk, 1);
+    let mut other = heard.open(&disk, 1).unwrap().read().unwrap().view().entry(5).unwrap().unwrap();
+    other.by = "forger".to_owned();
+    testkit::ledger::forge_entry(&disk, 5, &other.to_bytes());
+    for _ in 0..2 {
+        let error = heard.open(&disk, 2).unwrap_err();
+        assert_eq!(error.code(), "corrupt", "{error}");
+    }
+    // The state is as it was for the version that made it.
+    heard.take();
+    let cortex = heard.open(&disk, 1).unwrap();
     assert_eq!(heard.take(), [""; 0]);
+    assert!(!testkit::build::verify(&cortex).is_clean());
 }
 
 /// Opens `ada` in a thread and holds it in the middle of its renewal until told to go on.

@@ -4,14 +4,15 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use crate::backend::Backend;
-use crate::{text, tools};
+use crate::tools;
 use api::capture::{CaptureRequest, SuggestRequest};
 use api::change::{ArchiveRequest, DeleteRequest, PinRequest, RestoreRequest, UpdateRequest};
-use api::context::ContextRequest;
+use api::context::{ContextAnswer, ContextRequest};
 use api::graph::{GraphRequest, RelateRequest};
 use api::prompt::PromptSaveRequest;
 use api::proof::ProveRequest;
 use api::read::GetRequest;
+use api::render::{model, untrusted};
 use api::save::SaveRequest;
 use api::score::ScoreRequest;
 use api::search::SearchRequest;
@@ -27,10 +28,13 @@ pub(super) struct Reply {
     pub structured: Value,
 }
 
-fn reply(text: String, answer: &impl serde::Serialize) -> Result<Reply> {
-    let structured =
+/// The rendering for a model, and the answer itself. Clients show the model the structure rather than the text, so what
+/// it holds is made as harmless as the text is.
+fn reply<A: serde::Serialize>(render: impl Fn(&A) -> String, answer: &A) -> Result<Reply> {
+    let mut structured =
         serde_json::to_value(answer).map_err(|error| Error::internal(error.to_string()))?;
-    Ok(Reply { text, structured })
+    untrusted::value(&mut structured);
+    Ok(Reply { text: render(answer), structured })
 }
 
 /// Renames parameters, reads numbers that came as text, refuses what the tool does not know.
@@ -108,116 +112,61 @@ pub(super) async fn call(
             needed("title", &request.title)?;
             needed("content", &request.content)?;
             request.default_session = true;
-            let saved = backend.ask(request).await?;
-            reply(text::saved(&saved), &saved)
+            reply(model::saved, &backend.ask(request).await?)
         }
-        "mem_search" => {
-            let found = backend.ask(search_request(given)?).await?;
-            reply(
-                text::with_note(text::found(&found), found.note.as_deref().unwrap_or_default()),
-                &found,
-            )
-        }
+        "mem_search" => reply(model::found, &backend.ask(search_request(given)?).await?),
         "mem_search_hybrid" => {
-            let found = backend.ask(search_request(given)?).await?;
-            reply(
-                text::with_note(text::hybrid(&found), found.note.as_deref().unwrap_or_default()),
-                &found,
-            )
+            reply(model::found_by_arms, &backend.ask(search_request(given)?).await?)
         }
         "mem_context" => {
             let answer = backend.ask(read::<ContextRequest>(given)?).await?;
-            reply(answer.text.clone(), &answer)
+            let text = answer.text.clone();
+            let mut reply = reply(|answer: &ContextAnswer| answer.text.clone(), &answer)?;
+            // The text was put together from what is harmless; its headings are ours.
+            reply.structured["text"] = Value::String(text);
+            Ok(reply)
         }
         "mem_session_summary" => {
-            let request: SummaryRequest = read(given)?;
-            let saved = backend.ask(request).await?;
-            let text = format!(
-                "Session summary saved{} as #{}",
-                text::for_project(&saved.project),
-                saved.id
-            );
-            reply(text::with_note(text, &saved.redacted), &saved)
+            reply(model::summary_saved, &backend.ask(read::<SummaryRequest>(given)?).await?)
         }
         "mem_get_observation" => {
-            let got = backend.ask(read::<GetRequest>(given)?).await?;
-            reply(text::memory(&got), &got)
+            reply(model::memory, &backend.ask(read::<GetRequest>(given)?).await?)
         }
         "mem_save_prompt" => {
             let mut request: PromptSaveRequest = read(given)?;
             request.default_session = true;
-            let saved = backend.ask(request).await?;
-            let shown: String = saved.content.chars().take(80).collect();
-            reply(
-                text::with_note(
-                    format!("Prompt saved: \"{shown}\" as #{}", saved.id),
-                    &saved.redacted,
-                ),
-                &saved,
-            )
+            reply(model::prompt_saved, &backend.ask(request).await?)
         }
-        "mem_update" => {
-            let changed = backend.ask(read::<UpdateRequest>(given)?).await?;
-            let memory = &changed.memory;
-            let text = format!(
-                "Memory updated: #{} \"{}\" ({}, scope={}, version {})",
-                memory.id, memory.title, memory.kind, memory.scope, memory.version
-            );
-            reply(text::with_note(text, &changed.redacted), &changed)
-        }
+        "mem_update" => reply(model::updated, &backend.ask(read::<UpdateRequest>(given)?).await?),
         "mem_suggest_topic_key" => {
-            let answer = backend.ask(read::<SuggestRequest>(given)?).await?;
-            reply(format!("Suggested topic_key: {}", answer.topic_key), &answer)
+            reply(model::suggested, &backend.ask(read::<SuggestRequest>(given)?).await?)
         }
         "mem_session_start" => {
             let request: SessionStartRequest = read(given)?;
             needed("id", &request.id)?;
-            let session = backend.ask(request).await?;
-            reply(text::started(&session), &session)
+            reply(model::session_started, &backend.ask(request).await?)
         }
         "mem_session_end" => {
             let request: SessionEndRequest = read(given)?;
             needed("id", &request.id)?;
-            let session = backend.ask(request).await?;
-            let before = if session.changed { "" } else { " before" };
-            reply(format!("Session \"{}\" completed{before}", session.id), &session)
+            reply(model::session_ended, &backend.ask(request).await?)
         }
         "mem_capture_passive" => {
-            let answer = backend.ask(read::<CaptureRequest>(given)?).await?;
-            let text = format!(
-                "Passive capture complete: extracted={} saved={} duplicates={}",
-                answer.extracted, answer.saved, answer.duplicates
-            );
-            reply(text, &answer)
+            reply(model::captured, &backend.ask(read::<CaptureRequest>(given)?).await?)
         }
         "mem_relate" => {
             rename(&mut given, "from_id", "from_obs_id");
             rename(&mut given, "to_id", "to_obs_id");
-            let answer = backend.ask(read::<RelateRequest>(given)?).await?;
-            let edge = &answer.edge;
-            let text = format!(
-                "Relationship created: observation {} -[{}]-> observation {} (weight: {:.1}, edge ID: {})",
-                edge.from_obs_id, edge.relation_type, edge.to_obs_id, edge.weight, edge.id
-            );
-            reply(text, &answer)
+            reply(model::related, &backend.ask(read::<RelateRequest>(given)?).await?)
         }
         "mem_graph" => {
             rename(&mut given, "observation_id", "id");
-            let answer = backend.ask(read::<GraphRequest>(given)?).await?;
-            reply(text::walked(&answer), &answer)
+            reply(model::walked, &backend.ask(read::<GraphRequest>(given)?).await?)
         }
         "mem_score" => {
             rename(&mut given, "observation_id", "id");
             given.remove("recalculate");
-            let answer = backend.ask(read::<ScoreRequest>(given)?).await?;
-            let text = format!(
-                "Observation {} — score: {:.2}, access_count: {}, last_accessed: {}",
-                answer.observation_id,
-                answer.score,
-                answer.access_count,
-                answer.last_accessed.as_deref().unwrap_or("never")
-            );
-            reply(text, &answer)
+            reply(model::scored, &backend.ask(read::<ScoreRequest>(given)?).await?)
         }
         _ => admin(backend, name, given).await,
     }
@@ -227,48 +176,22 @@ async fn admin(backend: &Backend, name: &str, mut given: Map<String, Value>) -> 
     match name {
         "mem_delete" => {
             rename(&mut given, "hard_delete", "hard");
-            let answer = backend.ask(read::<DeleteRequest>(given)?).await?;
-            let how = if answer.hard { "permanently deleted" } else { "soft-deleted" };
-            reply(format!("Memory #{} {how}", answer.id), &answer)
+            reply(model::deleted, &backend.ask(read::<DeleteRequest>(given)?).await?)
         }
-        "mem_stats" => {
-            let answer = backend.ask(read::<StatsRequest>(given)?).await?;
-            let projects = answer.projects.join(", ");
-            let projects = if projects.is_empty() { "none yet".to_owned() } else { projects };
-            let text = format!(
-                "Memory System Stats:\n- Sessions: {}\n- Observations: {}\n- Prompts: {}\n- Projects: {projects}",
-                answer.sessions, answer.observations, answer.prompts
-            );
-            reply(text, &answer)
-        }
+        "mem_stats" => reply(model::stats, &backend.ask(read::<StatsRequest>(given)?).await?),
         "mem_timeline" => {
             rename(&mut given, "observation_id", "id");
-            let answer = backend.ask(read::<TimelineRequest>(given)?).await?;
-            reply(text::timeline(&answer), &answer)
+            reply(model::timeline, &backend.ask(read::<TimelineRequest>(given)?).await?)
         }
         "mem_archive" => {
             rename(&mut given, "observation_id", "id");
-            let answer = backend.ask(read::<ArchiveRequest>(given)?).await?;
-            reply(format!("Observation {} archived", answer.memory.id), &answer)
+            reply(model::archived, &backend.ask(read::<ArchiveRequest>(given)?).await?)
         }
-        "mem_pin" => {
-            let answer = backend.ask(read::<PinRequest>(given)?).await?;
-            let how = if answer.memory.pinned { "pinned" } else { "unpinned" };
-            reply(format!("Memory #{} {how}", answer.memory.id), &answer)
-        }
+        "mem_pin" => reply(model::pinned, &backend.ask(read::<PinRequest>(given)?).await?),
         "mem_restore" => {
-            let answer = backend.ask(read::<RestoreRequest>(given)?).await?;
-            reply(format!("Memory #{} restored", answer.memory.id), &answer)
+            reply(model::restored, &backend.ask(read::<RestoreRequest>(given)?).await?)
         }
-        "mem_prove" => {
-            let answer = backend.ask(read::<ProveRequest>(given)?).await?;
-            let of = if answer.exists { "of" } else { "that there is no" };
-            let text = format!(
-                "Proof {of} #{} ({} bytes) for root {} over {} entries; `cortex verify-proof` checks it",
-                answer.id, answer.bytes, answer.root, answer.size
-            );
-            reply(text, &answer)
-        }
+        "mem_prove" => reply(model::proven, &backend.ask(read::<ProveRequest>(given)?).await?),
         other => Err(Error::missing("tool", other)),
     }
 }

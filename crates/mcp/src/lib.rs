@@ -1,7 +1,7 @@
 //! The tools that agents call, over the Model Context Protocol.
 //!
 //! - [`tools`]: names, words and schemas, small enough to be read at every start; which profile holds which.
-//! - `call`: arguments into operations, answers into structured content; `text`: into text.
+//! - `call`: arguments into operations, answers into structured content and, by `api::render::model`, into text.
 //! - `talent`: the tools of one talent, for a provider that runs its own loop.
 //! - [`backend`]: whoever answers calls.
 //!
@@ -11,7 +11,6 @@
 pub mod backend;
 mod call;
 pub mod talent;
-mod text;
 pub mod tools;
 
 use proof::memory::MemoryType;
@@ -30,6 +29,7 @@ use serde_json::json;
 use api::bulletin::BulletinRequest;
 use api::context::ContextRequest;
 use api::read::GetRequest;
+use api::render::{model, untrusted};
 use api::{Error, ErrorCode, Fault};
 use backend::Backend;
 use tools::Choice;
@@ -67,7 +67,7 @@ impl Server {
 
 fn wire(error: &Error) -> ErrorData {
     let code = rmcp::model::ErrorCode(error.rpc_code());
-    ErrorData::new(code, error.message.clone(), serde_json::to_value(error).ok())
+    ErrorData::new(code, untrusted::line(&error.message), serde_json::to_value(error).ok())
 }
 
 impl ServerHandler for Server {
@@ -111,12 +111,7 @@ impl ServerHandler for Server {
                 result.structured_content = Some(reply.structured);
                 result
             }
-            Err(error) => {
-                let hint = text::hint(&error).map(|hint| format!("\nHint: {hint}"));
-                let text =
-                    format!("{} ({}){}", error.message, error.code, hint.unwrap_or_default());
-                CallToolResult::error(vec![ContentBlock::text(text)])
-            }
+            Err(error) => CallToolResult::error(vec![ContentBlock::text(model::failed(&error))]),
         };
         Ok(result.into())
     }
@@ -173,7 +168,7 @@ impl ServerHandler for Server {
             match memory_of(&request.uri, backend.actor()) {
                 Some((id, version)) => {
                     let get = GetRequest { id, version, ..GetRequest::default() };
-                    backend.ask(get).await.map(|answer| text::memory(&answer))
+                    backend.ask(get).await.map(|answer| model::memory(&answer))
                 }
                 None => Err(Error::new(ErrorCode::NotFound, Fault::Missing, "no such resource")),
             }

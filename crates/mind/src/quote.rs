@@ -2,8 +2,9 @@
 //!
 //! The mark is a hash of everything it encloses, so a memory would have to know the hash of a text that it is part
 //! of; and each memory is one JSON string on one line, so none can begin a line of its own. Both hold whatever a
-//! memory says.
+//! memory says. Its text passes `untrusted` like every other text that a model reads.
 
+use api::render::untrusted;
 use kernel::Digest;
 use serde_json::json;
 
@@ -35,7 +36,7 @@ pub fn quoted(items: &[Quotation<'_>]) -> (String, String) {
             if let Some(section) = item.section {
                 line["section"] = json!(section);
             }
-            line["text"] = json!(item.text);
+            line["text"] = json!(untrusted::lines(item.text));
             line.to_string()
         })
         .collect();
@@ -82,7 +83,7 @@ mod tests {
             prop_assert_eq!(text.matches(&mark).count(), 2);
             for (line, text) in lines[1..].iter().zip(&texts) {
                 let read: serde_json::Value = serde_json::from_str(line).unwrap();
-                prop_assert_eq!(read["text"].as_str(), Some(text.as_str()));
+                prop_assert_eq!(read["text"].as_str().unwrap(), untrusted::lines(text));
             }
         }
     }

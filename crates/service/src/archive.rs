@@ -80,7 +80,7 @@ impl Service {
                     outcome => drop(outcome?),
                 }
             }
-            let brief = views::brief(&reading, &head, 0)?;
+            let brief = views::brief(&reading, &head, 0, self.rule_authors())?;
             answer.archived.push(SweptView {
                 id: id.get(),
                 title: brief.title,

@@ -3,7 +3,8 @@
 //! `context` lists what happened lately; this chooses what matters, by salience, and says of which state it speaks.
 
 use api::bundle::{BundleAnswer, BundleItemView, BundleRequest};
-use kernel::context::{BundleItem, ContextQuery, Tier};
+use api::render::untrusted;
+use kernel::context::{BundleItem, ContextQuery, Section, TextScreen, Tier};
 use kernel::grants::Permission;
 use kernel::limits::BUDGET_TOKENS_DEFAULT;
 use kernel::memory::MemoryType;
@@ -30,6 +31,8 @@ impl Service {
         query.outcomes_limit = request.outcomes.unwrap_or(query.outcomes_limit);
         query.budget_tokens = request.budget.unwrap_or(BUDGET_TOKENS_DEFAULT);
         query.form = request.form.as_deref().map_or(Ok(Form::Medium), Form::parse)?;
+        query.rules = self.rule_authors();
+        query.screen = TextScreen(untrusted::line);
         let access = self.access(caller, Permission::Context, &request)?;
         if let Some(about) = &request.about {
             let (gate, project) = (access.gate(), query.project.clone());
@@ -50,6 +53,7 @@ impl Service {
             outcomes: items(&bundle.outcomes),
             overflow: bundle.overflow.iter().map(ToString::to_string).collect(),
             trimmed: bundle.trimmed,
+            rules_missing: bundle.rules_missing,
             rows_examined: bundle.rows_examined,
             capped: bundle.capped,
             text: bundle.text,
@@ -62,6 +66,7 @@ fn items(items: &[BundleItem]) -> Vec<BundleItemView> {
         uri: item.uri.to_string(),
         score: from_ppm(item.score),
         standing: item.standing.name().to_owned(),
+        proposed: item.section == Section::Proposed,
         text: item.text.clone(),
         tokens: item.tokens,
     };

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use api::render::quotation::Author;
 use api::{CallerInfo, ErrorCode, Fault};
 use kernel::Digest;
 use kernel::actor::ActorName;
@@ -101,6 +102,8 @@ pub struct Caller {
     pub actor: ActorName,
     /// Author of changes.
     pub by: String,
+    /// Through whose door they came.
+    pub author: Author,
     /// The folder the caller works in: says which project is meant when none is named.
     pub cwd: Option<PathBuf>,
     /// The home folder of the person: no project by itself.
@@ -122,6 +125,7 @@ impl Caller {
         Caller {
             actor,
             by: by.into(),
+            author: Author::Person,
             cwd: None,
             person_home: None,
             any_folder: true,
@@ -142,6 +146,7 @@ impl Caller {
     /// The caller that a wire tells of. Grants in files are read and used.
     pub fn from_info(info: &CallerInfo) -> Result<Caller> {
         let mut caller = Caller::new(ActorName::parse(&info.actor)?, &info.by);
+        caller.author = info.author;
         caller.cwd.clone_from(&info.cwd);
         caller.person_home.clone_from(&info.person_home);
         caller.any_folder = info.any_folder;
@@ -160,6 +165,7 @@ impl Caller {
         CallerInfo {
             actor: self.actor.as_str().to_owned(),
             by: self.by.clone(),
+            author: self.author,
             cwd: self.cwd.clone(),
             person_home: self.person_home.clone(),
             any_folder: self.any_folder,
@@ -169,9 +175,10 @@ impl Caller {
         }
     }
 
-    /// From now on this caller is a delegate: what it does is done in the name of its grant.
+    /// From now on this caller is a delegate: what it does is done in the name of its grant. Grants are for agents.
     pub fn act_as(&mut self, delegate: Delegate) {
         delegate.name().clone_into(&mut self.by);
+        self.author = Author::Agent;
         self.delegate = Some(Arc::new(delegate));
     }
 

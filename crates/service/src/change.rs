@@ -7,6 +7,7 @@ use api::change::{
 use api::{ErrorCode, Fault};
 use embed::forget_everywhere;
 use kernel::command::{Command, HeadRevision, Receipt, Removal, Revision};
+use kernel::context::RuleAuthors;
 use kernel::grants::Permission;
 use kernel::journal::HeadPatch;
 use kernel::memory::{Body, MemoryId, Millis, Visibility};
@@ -63,6 +64,7 @@ fn revision(
     let expected = request.expected_version.or(Some(current.version.n));
     let mut revision = Revision::new(id, expected, body, caller.salt()?);
     revision.provenance = ProvenanceRequest {
+        author: caller.author,
         source: request.source.as_deref(),
         derived_from: &request.derived_from,
         model: request.model.as_ref(),
@@ -151,7 +153,7 @@ impl Service {
             }
         };
         let redacted = screen.report().note().unwrap_or_default();
-        Ok(ChangeAnswer { redacted, ..changed(&cortex, id, &receipt)? })
+        Ok(ChangeAnswer { redacted, ..changed(&cortex, id, &receipt, self.rule_authors())? })
     }
 
     /// The current version of a memory, as far as the caller may see it.
@@ -221,7 +223,7 @@ impl Service {
         let reason = request.reason.unwrap_or_else(|| "restored".to_owned());
         let command = Command::Restore(Removal { id, expected: request.expected_version, reason });
         let receipt = self.change(caller, &cortex, command, Permission::Tombstone)?;
-        changed(&cortex, id, &receipt)
+        changed(&cortex, id, &receipt, self.rule_authors())
     }
 
     /// A pinned memory leads every context and is never archived by itself.
@@ -241,14 +243,19 @@ impl Service {
         let change = HeadRevision { id, expected: None, patch, reason };
         let receipt =
             self.change(caller, &cortex, Command::UpdateHead(change), Permission::Update)?;
-        changed(&cortex, id, &receipt)
+        changed(&cortex, id, &receipt, self.rule_authors())
     }
 }
 
 /// What a receipt speaks of, read back.
-fn changed(cortex: &Cortex, id: MemoryId, receipt: &Receipt) -> Result<ChangeAnswer> {
+fn changed(
+    cortex: &Cortex,
+    id: MemoryId,
+    receipt: &Receipt,
+    rules: RuleAuthors,
+) -> Result<ChangeAnswer> {
     Ok(ChangeAnswer {
-        memory: views::current(&cortex.read()?, id)?,
+        memory: views::current(&cortex.read()?, id, rules)?,
         seq: receipt.seq,
         at: receipt.at.rfc3339(),
         changed: receipt.changed,

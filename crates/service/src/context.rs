@@ -3,13 +3,15 @@
 //! A delegate gets the memories that its grant shows, and nothing else.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 use std::ops::ControlFlow;
 
 use api::context::{BYTES_DEFAULT, BYTES_MAX, ContextAnswer, ContextRequest, LIMIT_MAX};
 use api::memory::Brief;
 use api::prompt::PromptView;
+use api::render::model::{self, ContextText};
+use api::render::untrusted;
 use api::session::SessionView;
+use kernel::context::RuleAuthors;
 use kernel::grants::Permission;
 use kernel::keys::{self, Index};
 use kernel::memory::{Head, MemoryId, MemoryType, Scope};
@@ -23,7 +25,7 @@ use crate::intake::project::alias::Aliases;
 use crate::journal_tail::each_session;
 use crate::normalized_save::scope_of;
 use crate::prompt::{prompt_numbers, prompt_view};
-use crate::{Service, learned, score, session, views, wording};
+use crate::{Service, learned, score, session, views};
 
 const SESSIONS: usize = 5;
 
@@ -48,7 +50,9 @@ impl Service {
         let project = request.project.as_deref().and_then(|name| self.named(&caller.actor, name));
         let scope = request.scope.as_deref().map(|scope| scope_of(Some(scope)));
         let limit = request.limit.filter(|n| *n > 0).unwrap_or(20).min(LIMIT_MAX);
-        let (mut pinned, mut memories) = chosen(caller, &access, project.as_deref(), scope, limit)?;
+        let rules = self.rule_authors();
+        let wanted = ContextChoice { project: project.as_deref(), scope, limit, rules };
+        let (mut pinned, mut memories) = chosen(caller, &access, &wanted)?;
         let mut budget = access.budget();
         let mut left_out = budget.keep(&mut pinned, crate::views::brief_tokens);
         left_out += budget.keep(&mut memories, crate::views::brief_tokens);
@@ -63,8 +67,8 @@ impl Service {
         }
         answer.project = project.unwrap_or_default();
         let bytes = request.max_bytes.unwrap_or(BYTES_DEFAULT).min(BYTES_MAX);
-        render(&mut answer, bytes, left_out, &footer);
-        Ok(answer)
+        let ContextText { text, left_out } = model::context(&answer, bytes, left_out, &footer);
+        Ok(ContextAnswer { text, left_out, ..answer })
     }
 }
 
@@ -110,18 +114,29 @@ fn counts(view: &View<'_>) -> Result<String> {
     Ok(format!(
         "---\nMemory stats: {} sessions, {live} observations across projects: {}\n",
         counters.sessions,
-        if projects.is_empty() { "none yet".to_owned() } else { projects.join(", ") },
+        if projects.is_empty() {
+            "none yet".to_owned()
+        } else {
+            untrusted::line(&projects.join(", "))
+        },
     ))
+}
+
+/// What of the memories a context is about.
+struct ContextChoice<'a> {
+    project: Option<&'a str>,
+    scope: Option<Scope>,
+    limit: usize,
+    rules: RuleAuthors,
 }
 
 /// Pinned ones first; then, of the newest, those that matter most, in the order of time.
 fn chosen(
     caller: &Caller,
     access: &ActorAccess,
-    project: Option<&str>,
-    scope: Option<Scope>,
-    limit: usize,
+    choice: &ContextChoice<'_>,
 ) -> Result<(Vec<Brief>, Vec<Brief>)> {
+    let ContextChoice { project, scope, limit, rules } = *choice;
     let reading = &access.reading;
     let view = reading.view();
     let now = caller.now()?;
@@ -192,77 +207,7 @@ fn chosen(
     chosen.extend(rest.into_iter().take(limit - chosen.len()).map(|(_, _, head)| head));
     chosen.sort_by(|a, b| b.updated.cmp(&a.updated).then(b.id.cmp(&a.id)));
     let briefs = |heads: Vec<Head>| {
-        heads.iter().map(|head| views::brief(reading, head, 200)).collect::<Result<Vec<_>>>()
+        heads.iter().map(|head| views::brief(reading, head, 200, rules)).collect::<Result<Vec<_>>>()
     };
     Ok((briefs(pinned)?, briefs(chosen)?))
-}
-
-/// Writes the text, line by line, as far as the budget goes.
-fn render(answer: &mut ContextAnswer, budget: usize, mut left_out: usize, footer: &str) {
-    if answer.sessions.is_empty()
-        && answer.prompts.is_empty()
-        && answer.pinned.is_empty()
-        && answer.memories.is_empty()
-    {
-        "No previous session memories found.\n".clone_into(&mut answer.text);
-        return;
-    }
-    let observation = |brief: &Brief| {
-        let project =
-            if brief.project.is_empty() { String::new() } else { format!(" | {}", brief.project) };
-        let mark = if brief.superseded { " (superseded)" } else { "" };
-        let preview = if brief.preview.is_empty() || brief.preview == brief.title {
-            String::new()
-        } else {
-            format!(": {}", brief.preview)
-        };
-        format!("- #{} [{}] {}{project}{mark}{preview}", brief.id, brief.kind, brief.title)
-    };
-    let session = |session: &SessionView| {
-        let state = if session.ended_at.is_some() { "ended" } else { "active" };
-        let summary = session.summary.as_deref().map(|text| wording::shortened(text, 100));
-        let summary = summary.map(|text| format!(" — {text}")).unwrap_or_default();
-        format!("- **{}** ({}, {state}){summary}", session.id, session.project)
-    };
-    let prompt = |prompt: &PromptView| {
-        format!("- {}: {}", prompt.created_at, wording::shortened(&prompt.content, 120))
-    };
-    let parts: [(&str, Vec<String>); 4] = [
-        ("## Pinned", answer.pinned.iter().map(observation).collect()),
-        ("## Recent Sessions", answer.sessions.iter().map(session).collect()),
-        ("## Recent Observations", answer.memories.iter().map(observation).collect()),
-        ("## Recent Prompts", answer.prompts.iter().map(prompt).collect()),
-    ];
-    let room = budget.saturating_sub(footer.len() + 80);
-    let mut text = String::new();
-    for (heading, lines) in parts {
-        if lines.is_empty() {
-            continue;
-        }
-        let mut begun = false;
-        for line in lines {
-            let start = if begun { 0 } else { heading.len() + 2 };
-            if text.len() + start + line.len() + 2 > room {
-                left_out += 1;
-                continue;
-            }
-            if !begun {
-                // Writing to a text cannot fail.
-                let _ = writeln!(text, "{heading}");
-                begun = true;
-            }
-            // Writing to a text cannot fail.
-            let _ = writeln!(text, "{line}");
-        }
-        if begun {
-            text.push('\n');
-        }
-    }
-    if left_out > 0 {
-        // Writing to a text cannot fail.
-        let _ = writeln!(text, "({left_out} more did not fit; search for what you need)\n");
-    }
-    text.push_str(footer);
-    answer.text = text;
-    answer.left_out = left_out;
 }

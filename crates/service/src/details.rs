@@ -1,5 +1,6 @@
 //! Where a memory comes from, as saves and updates say it.
 
+use api::render::quotation::Author;
 use kernel::memory::{PinnedVersion, Provenance, Source};
 
 use crate::error::{Error, Result};
@@ -7,6 +8,8 @@ use crate::parse;
 
 /// What a request says about where a memory comes from.
 pub(crate) struct ProvenanceRequest<'a> {
+    /// Through whose door it comes.
+    pub(crate) author: Author,
     pub(crate) source: Option<&'a str>,
     pub(crate) derived_from: &'a [String],
     pub(crate) model: Option<&'a String>,
@@ -14,7 +17,8 @@ pub(crate) struct ProvenanceRequest<'a> {
 }
 
 impl ProvenanceRequest<'_> {
-    /// What follows from other memories is derived, unless somebody says otherwise.
+    /// What follows from other memories is derived, and what an agent writes is observed, unless somebody says
+    /// otherwise. That a person said it is for persons to say.
     pub(crate) fn provenance(&self) -> Result<Provenance> {
         let mut provenance = Provenance::user();
         provenance.derived_from =
@@ -23,6 +27,12 @@ impl ProvenanceRequest<'_> {
             provenance.source = Source::parse(source)?;
         } else if !self.derived_from.is_empty() {
             provenance.source = Source::Derived;
+        }
+        if provenance.source == Source::User && !self.author.is_person() {
+            provenance.source = match self.author {
+                Author::Web | Author::Import => Source::Imported,
+                Author::Agent | Author::Person => Source::Observed,
+            };
         }
         provenance.model = self.model.cloned();
         provenance.origin = self.origin.cloned();

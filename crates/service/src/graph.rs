@@ -6,6 +6,7 @@ use api::graph::{
 };
 use kernel::Reading;
 use kernel::command::{Command, EdgeDraft, EdgeRemoval};
+use kernel::context::RuleAuthors;
 use kernel::grants::Permission;
 use kernel::graph::{Direction, Walk};
 use kernel::journal::Payload;
@@ -140,7 +141,7 @@ fn node(reading: &Reading, head: &Head, hop: u32) -> Result<NodeView> {
     let view = reading.view();
     let version = view.required_version(head.id, head.version)?;
     let text = render::render(head, &version, view.body(&version)?.as_ref(), Form::Short);
-    let brief = views::brief(reading, head, NODE_CHARS)?;
+    let brief = views::brief(reading, head, NODE_CHARS, RuleAuthors::Persons)?;
     Ok(NodeView {
         id: brief.id,
         hop,

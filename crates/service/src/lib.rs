@@ -32,6 +32,7 @@ mod capture;
 mod change;
 mod compact;
 pub mod config;
+mod confirm;
 mod context;
 mod default_session;
 mod delegate;
@@ -79,6 +80,7 @@ use std::time::Duration;
 use api::{ErrorCode, Fault};
 use kernel::actor::ActorName;
 use kernel::command::{Command, Stamp, Touches};
+use kernel::context::RuleAuthors;
 use kernel::home::{Home, HomeLimits};
 use kernel::journal::Access;
 use kernel::limits::TOUCHES_MAX;
@@ -113,6 +115,8 @@ pub struct Settings {
     /// Whom a search hears first, and how much, in hundredths of being named in the question.
     pub favoured_speaker: Option<String>,
     pub speaker_prior: u32,
+    /// Rules and preferences of agents and imports bind without a person's word.
+    pub agents_may_rule: bool,
 }
 
 impl Default for Settings {
@@ -125,7 +129,15 @@ impl Default for Settings {
             redact_secrets: true,
             favoured_speaker: None,
             speaker_prior: 50,
+            agents_may_rule: false,
         }
+    }
+}
+
+impl Settings {
+    /// Whose rules bind.
+    pub fn rule_authors(&self) -> RuleAuthors {
+        if self.agents_may_rule { RuleAuthors::Anyone } else { RuleAuthors::Persons }
     }
 }
 

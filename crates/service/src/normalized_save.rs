@@ -82,6 +82,7 @@ impl Service {
         draft.valid_until = time(&request.valid_until)?;
         draft.expires = time(&request.expires)?;
         draft.provenance = ProvenanceRequest {
+            author: caller.author,
             source: request.source.as_deref(),
             derived_from: &request.derived_from,
             model: request.model.as_ref(),

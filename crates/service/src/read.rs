@@ -75,7 +75,8 @@ impl Service {
         }
         let body = found.body.as_ref();
         let text = form.map(|form| render::render(&found.head, &found.version, body, form));
-        let memory = views::memory(reading, &found.head, &found.version, &found.usage, body);
+        let rules = self.rule_authors();
+        let memory = views::memory(reading, &found.head, &found.version, &found.usage, body, rules);
         if !forgotten && !request.quiet {
             self.note_accesses(caller, &[id])?;
         }
@@ -129,7 +130,7 @@ impl Service {
                 continue;
             }
             if total >= request.offset && memories.len() < limit {
-                let mut memory = views::current(reading, id)?;
+                let mut memory = views::current(reading, id, self.rule_authors())?;
                 if let Some(chars) = request.preview {
                     memory.content = wording::shortened(&memory.content, chars);
                 }

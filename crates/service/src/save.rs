@@ -82,7 +82,7 @@ impl Service {
             },
         };
         drop(alone);
-        let mut answer = save_answer(&cortex, status, &receipt, &normalized)?;
+        let mut answer = self.save_answer(&cortex, status, &receipt, &normalized)?;
         if status == SaveStatus::Created {
             // It is on disk; not to know what is near it is no failure of the save.
             answer.similar = self.near(&cortex, &answer).unwrap_or_default();
@@ -127,7 +127,7 @@ impl Service {
         let command = Command::Write(Box::new(normalized.draft.clone()));
         let receipt = self.change(caller, &cortex, command, Permission::Write)?;
         let status = if receipt.replayed { SaveStatus::Replayed } else { SaveStatus::Created };
-        save_answer(&cortex, status, &receipt, &normalized)
+        self.save_answer(&cortex, status, &receipt, &normalized)
     }
 
     /// The answer to a request that was made before under the same key. A key that stood for something else is refused.
@@ -161,7 +161,7 @@ impl Service {
             replayed: true,
             skipped: Vec::new(),
         };
-        save_answer(cortex, SaveStatus::Replayed, &receipt, normalized).map(Some)
+        self.save_answer(cortex, SaveStatus::Replayed, &receipt, normalized).map(Some)
     }
 
     /// The next version of the memory that the topic key names, if there is one.
@@ -255,52 +255,58 @@ impl Service {
         let change = HeadRevision { id, expected: None, patch, reason: None };
         self.submit(cortex, caller.stamp()?, Command::UpdateHead(change)).map(Some)
     }
+
+    fn save_answer(
+        &self,
+        cortex: &Cortex,
+        status: SaveStatus,
+        receipt: &Receipt,
+        normalized: &NormalizedSave,
+    ) -> Result<SaveAnswer> {
+        let reading = cortex.read()?;
+        let id = receipt.id.ok_or_else(|| Error::internal("a save names its memory"))?;
+        let head = reading.view().required_head(id)?;
+        let version = receipt.version.unwrap_or(head.version);
+        let proposed = match reading.view().version(id, version)? {
+            Some(version) => self.rule_authors().is_proposed(&head, &version),
+            None => false,
+        };
+        let Body { title, content, .. } = &normalized.draft.body;
+        let suggested = match &head.topic_key {
+            Some(_) => String::new(),
+            None => topic::suggest(&normalized.kind, title, content).unwrap_or_default(),
+        };
+        Ok(SaveAnswer {
+            id: id.get(),
+            uri: reading.uri(&head, version).to_string(),
+            title: title.clone(),
+            memory_type: head.memory_type.name().to_owned(),
+            version,
+            status,
+            suggested_topic_key: suggested,
+            entities: entities(title, content),
+            redacted: normalized.redacted.clone(),
+            similar: Vec::new(),
+            project_note: String::new(),
+            type_note: normalized.type_note.clone(),
+            seq: receipt.seq,
+            created_at: head.created.rfc3339(),
+            at: receipt.at.rfc3339(),
+            changed: receipt.changed,
+            proposed,
+            project: head.project.unwrap_or_default(),
+            scope: head.scope.name().to_owned(),
+            session_id: head.session.unwrap_or_default(),
+            topic_key: head.topic_key.unwrap_or_default(),
+            kind: head.kind,
+        })
+    }
 }
 
 /// Both in parts per million; `tenth` is 0 where there are fewer.
 fn says_nearly_the_same(nearness: u64, tenth: u64) -> bool {
     nearness >= COPY_PPM
         || nearness >= SIMILAR_PPM && nearness.saturating_sub(tenth) >= STANDS_OUT_PPM
-}
-
-fn save_answer(
-    cortex: &Cortex,
-    status: SaveStatus,
-    receipt: &Receipt,
-    normalized: &NormalizedSave,
-) -> Result<SaveAnswer> {
-    let reading = cortex.read()?;
-    let id = receipt.id.ok_or_else(|| Error::internal("a save names its memory"))?;
-    let head = reading.view().required_head(id)?;
-    let version = receipt.version.unwrap_or(head.version);
-    let Body { title, content, .. } = &normalized.draft.body;
-    let suggested = match &head.topic_key {
-        Some(_) => String::new(),
-        None => topic::suggest(&normalized.kind, title, content).unwrap_or_default(),
-    };
-    Ok(SaveAnswer {
-        id: id.get(),
-        uri: reading.uri(&head, version).to_string(),
-        title: title.clone(),
-        memory_type: head.memory_type.name().to_owned(),
-        version,
-        status,
-        suggested_topic_key: suggested,
-        entities: entities(title, content),
-        redacted: normalized.redacted.clone(),
-        similar: Vec::new(),
-        project_note: String::new(),
-        type_note: normalized.type_note.clone(),
-        seq: receipt.seq,
-        created_at: head.created.rfc3339(),
-        at: receipt.at.rfc3339(),
-        changed: receipt.changed,
-        project: head.project.unwrap_or_default(),
-        scope: head.scope.name().to_owned(),
-        session_id: head.session.unwrap_or_default(),
-        topic_key: head.topic_key.unwrap_or_default(),
-        kind: head.kind,
-    })
 }
 
 /// The live memory of a topic key; the newest, should there be several.

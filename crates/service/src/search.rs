@@ -1,6 +1,7 @@
 //! Search: a question in ordinary words. Titles and previews; the whole text is another step.
 
 use api::search::{ArmView, HitView, NamedView, SearchAnswer, SearchRequest};
+use kernel::context::RuleAuthors;
 use kernel::find::Standing;
 use kernel::grants::Permission;
 use kernel::memory::{MemoryId, MemoryType};
@@ -13,7 +14,7 @@ use crate::embedders::active::QuestionContext;
 use crate::error::{Error, Result};
 use crate::normalized_save::{normal_kind, scope_of};
 use crate::read::memory_id;
-use crate::{Service, learned, newest, parse, wording};
+use crate::{Service, learned, newest, parse, views, wording};
 
 /// Hits whose use is noted per search.
 const NOTED_MAX: usize = 10;
@@ -118,7 +119,11 @@ impl Service {
         };
         let model = query.model.map(|asked| asked.model);
         Ok(SearchAnswer {
-            hits: answer.hits.iter().map(|hit| hit_view(reading, hit, model.as_ref())).collect(),
+            hits: answer
+                .hits
+                .iter()
+                .map(|hit| hit_view(reading, hit, model.as_ref(), self.rule_authors()))
+                .collect(),
             by_model: model.as_ref().map(|_| answer.by_model),
             candidates: answer.candidates,
             mode: mode.to_owned(),
@@ -130,7 +135,7 @@ impl Service {
     }
 }
 
-fn hit_view(reading: &Reading, hit: &Hit, model: Option<&String>) -> HitView {
+fn hit_view(reading: &Reading, hit: &Hit, model: Option<&String>, rules: RuleAuthors) -> HitView {
     let by = model.filter(|_| hit.by_model);
     let body = hit.body.as_ref();
     let whole = body.map(|body| wording::on_one_line(&body.content)).unwrap_or_default();
@@ -154,6 +159,9 @@ fn hit_view(reading: &Reading, hit: &Hit, model: Option<&String>) -> HitView {
         pinned: hit.head.pinned,
         superseded_by: hit.superseded_by.iter().map(named_view).collect(),
         contradicts: hit.contradicts.iter().map(named_view).collect(),
+        by: hit.version.by.clone(),
+        author: views::author(&hit.version),
+        proposed: rules.is_proposed(&hit.head, &hit.version),
         arms: hit.arms.iter().map(|arm| arm_view(arm, by)).collect(),
     }
 }

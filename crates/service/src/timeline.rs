@@ -58,7 +58,12 @@ impl Service {
                 let Some(other) = ids.next() else { break };
                 let other = view.required_head(other)?;
                 if shown(&other) {
-                    briefs.push(views::brief(reading, &other, NEIGHBOUR_CHARS)?);
+                    briefs.push(views::brief(
+                        reading,
+                        &other,
+                        NEIGHBOUR_CHARS,
+                        self.rule_authors(),
+                    )?);
                 }
             }
             Ok(briefs)
@@ -82,7 +87,7 @@ impl Service {
             }
             _ => None,
         };
-        let focus = views::brief(reading, &head, FOCUS_CHARS)?;
+        let focus = views::brief(reading, &head, FOCUS_CHARS, self.rule_authors())?;
         self.note_accesses(caller, &[id])?;
         Ok(TimelineAnswer { session, before, focus, after, total: ids.len() })
     }

@@ -4,6 +4,8 @@
 //! Texts that are not set are empty, lists are never null.
 
 use api::memory::{Brief, EdgeView, Memory};
+use api::render::quotation::Author;
+use kernel::context::RuleAuthors;
 use kernel::memory::{Body, Edge, Head, MemoryId, Millis, PinnedVersion, Usage, Version};
 use kernel::{Reading, render};
 use serde_json::Value;
@@ -35,6 +37,7 @@ pub(super) fn memory(
     version: &Version,
     usage: &Usage,
     body: Option<&Body>,
+    rules: RuleAuthors,
 ) -> Memory {
     Memory {
         id: head.id.get(),
@@ -62,6 +65,8 @@ pub(super) fn memory(
         accesses: usage.accesses,
         citations: usage.citations,
         by: version.by.clone(),
+        author: author(version),
+        proposed: rules.is_proposed(head, version),
         confidence: from_ppm(version.confidence),
         importance: from_ppm(head.importance),
         visibility: head.visibility.name().to_owned(),
@@ -76,20 +81,31 @@ pub(super) fn memory(
     }
 }
 
+/// Who wrote a version.
+pub(super) fn author(version: &Version) -> Author {
+    let provenance = &version.provenance;
+    Author::of(provenance.source.name(), provenance.origin.as_deref())
+}
+
 /// `12#3`.
 pub fn pinned(pinned: &PinnedVersion) -> String {
     format!("{}#{}", pinned.id, pinned.version)
 }
 
 /// The current version of a memory in full.
-pub(super) fn current(reading: &Reading, id: MemoryId) -> Result<Memory> {
+pub(super) fn current(reading: &Reading, id: MemoryId, rules: RuleAuthors) -> Result<Memory> {
     let resolved = reading.resolve_version(id, None)?;
     let body = resolved.body.as_ref();
-    Ok(memory(reading, &resolved.head, &resolved.version, &resolved.usage, body))
+    Ok(memory(reading, &resolved.head, &resolved.version, &resolved.usage, body, rules))
 }
 
 /// A memory in one line, with at most `chars` characters of what it says.
-pub(super) fn brief(reading: &Reading, head: &Head, chars: usize) -> Result<Brief> {
+pub(super) fn brief(
+    reading: &Reading,
+    head: &Head,
+    chars: usize,
+    rules: RuleAuthors,
+) -> Result<Brief> {
     let view = reading.view();
     let version = view.required_version(head.id, head.version)?;
     let body = view.body(&version)?;
@@ -106,6 +122,9 @@ pub(super) fn brief(reading: &Reading, head: &Head, chars: usize) -> Result<Brie
         preview: crate::wording::shortened(text, chars),
         pinned: head.pinned,
         superseded: view.usage(head.id)?.superseded > 0,
+        author: author(&version),
+        proposed: rules.is_proposed(head, &version),
+        by: version.by,
     })
 }
 

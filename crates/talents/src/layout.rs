@@ -60,9 +60,27 @@ impl Layout {
         self.home.join("run").join("schedule.json")
     }
 
-    /// What was said before, for a run that goes on with a conversation.
+    /// What was said before, for runs that go on with a conversation.
+    pub fn contexts(&self) -> PathBuf {
+        self.home.join("run").join("contexts")
+    }
+
     pub fn context(&self, name: &str) -> PathBuf {
-        self.home.join("run").join("contexts").join(format!("{name}.json"))
+        self.contexts().join(format!("{name}.json"))
+    }
+
+    /// Conversations with services.
+    pub fn chats(&self) -> PathBuf {
+        self.home.join("chats")
+    }
+
+    /// Folders of runs that go on; each is gone when its run has ended.
+    pub fn scratches(&self) -> PathBuf {
+        self.home.join("run").join("scratch")
+    }
+
+    pub fn scratch(&self, run: &UseId) -> PathBuf {
+        self.scratches().join(run.as_str())
     }
 
     /// The index of the runs of a day.

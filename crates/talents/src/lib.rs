@@ -9,6 +9,7 @@ pub mod bus;
 pub mod bus_server;
 pub mod chronicle;
 pub mod clock;
+pub mod confine;
 pub mod layout;
 pub mod names;
 pub mod process;

@@ -1,8 +1,9 @@
 //! A disk in memory that keeps what was synced apart from what was only written.
 //!
-//! `Disk::power_cut` says what a machine would find after losing power: synced bytes for certain, and of the writes
-//! since the last sync any part, which a seed decides: each may be there, missing, or torn in the middle. A disk can
-//! also be told to fail its n-th sync, or to lose power at it.
+//! `Disk::after_power_cut` says what a machine would find after losing power: synced bytes for certain, and of the
+//! writes since the last sync any part, which a seed decides: each may be there, missing, or torn in the middle. A file
+//! that was removed may be back. A disk can also be told to lose power at its n-th sync, to fail its n-th call, or to be
+//! full.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -19,8 +20,15 @@ pub struct Disk {
 struct State {
     /// Names point to images, as directory entries point to inodes: a replaced file lives on for who has it open.
     names: BTreeMap<StoreFile, usize>,
+    /// Removed since the last rename, so that a power cut may bring them back.
+    removed: BTreeMap<StoreFile, usize>,
     images: Vec<Image>,
     syncs: u64,
+    /// Calls that reach the disk: reads, writes, lengths, syncs.
+    calls: u64,
+    fault: Option<Fault>,
+    /// Bytes that the files may have together.
+    room: Option<usize>,
     /// From this sync on nothing reaches the disk and every call fails.
     dies_at_sync: Option<u64>,
     dead: bool,
@@ -38,6 +46,15 @@ struct Image {
 enum Change {
     Write { offset: usize, data: Vec<u8> },
     Length(usize),
+}
+
+/// A call that goes wrong, once, from 1 on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The n-th call fails and does nothing.
+    Error(u64),
+    /// The n-th call, if it writes, writes the first half of its bytes and fails.
+    ShortWrite(u64),
 }
 
 /// How much of the unsynced writes survives a power cut.
@@ -74,27 +91,82 @@ impl Disk {
         self.lock().dead
     }
 
+    /// Calls so far.
+    pub fn calls(&self) -> u64 {
+        self.lock().calls
+    }
+
+    /// Lets a call fail, counted from now.
+    pub fn fail(&self, fault: Fault) {
+        let mut state = self.lock();
+        let calls = state.calls;
+        state.fault = Some(match fault {
+            Fault::Error(n) => Fault::Error(calls + n),
+            Fault::ShortWrite(n) => Fault::ShortWrite(calls + n),
+        });
+    }
+
+    /// True once the call has come that was to fail.
+    pub fn has_failed(&self) -> bool {
+        let state = self.lock();
+        state.fault.is_some_and(|fault| {
+            let (Fault::Error(n) | Fault::ShortWrite(n)) = fault;
+            state.calls >= n
+        })
+    }
+
+    /// Leaves room for so many bytes beyond those that are there; `None`: as many as anybody wants.
+    pub fn leave_room(&self, bytes: Option<usize>) {
+        let mut state = self.lock();
+        state.room = bytes.map(|bytes| state.bytes() + bytes);
+    }
+
     /// The disk as the machine finds it when power is back.
     pub fn after_power_cut(&self, cut: PowerCut) -> Disk {
         let state = self.lock();
         let images = state.images.iter().map(|image| Image::of(image.after(cut))).collect();
-        let names = state.names.clone();
+        let mut names = state.names.clone();
+        let is_back = match cut {
+            PowerCut::LoseUnsynced => true,
+            PowerCut::KeepUnsynced => false,
+            PowerCut::Some(seed) => seed % 2 == 0,
+        };
+        if is_back {
+            for (file, image) in &state.removed {
+                names.entry(*file).or_insert(*image);
+            }
+        }
         Disk { state: Arc::new(Mutex::new(State { names, images, ..State::default() })) }
     }
 
-    /// All bytes of the store file.
-    pub fn bytes(&self) -> Vec<u8> {
+    /// The files there are.
+    pub fn files(&self) -> Vec<StoreFile> {
+        self.lock().names.keys().copied().collect()
+    }
+
+    /// The bytes of one file; none if it is not there.
+    pub fn bytes_of(&self, file: StoreFile) -> Vec<u8> {
         let state = self.lock();
-        let image = state.names.get(&StoreFile::Store).map(|n| &state.images[*n]);
+        let image = state.names.get(&file).map(|n| &state.images[*n]);
         image.map(|image| image.current.clone()).unwrap_or_default()
     }
 
-    /// Overwrites the store file, as damage would.
-    pub fn set_bytes(&self, bytes: Vec<u8>) {
+    /// All bytes of all files.
+    pub fn bytes(&self) -> Vec<u8> {
+        self.files().into_iter().flat_map(|file| self.bytes_of(file)).collect()
+    }
+
+    /// Replaces a file, as damage would.
+    pub fn set_bytes(&self, file: StoreFile, bytes: Vec<u8>) {
         let mut state = self.lock();
         state.images.push(Image::of(bytes));
         let last = state.images.len() - 1;
-        state.names.insert(StoreFile::Store, last);
+        state.names.insert(file, last);
+    }
+
+    /// Takes a file away.
+    pub fn take(&self, file: StoreFile) {
+        self.lock().names.remove(&file);
     }
 
     pub fn medium(&self) -> Box<dyn Medium> {
@@ -107,8 +179,23 @@ impl State {
         if self.dead { Err(io::Error::other("the power is off")) } else { Ok(()) }
     }
 
-    fn sync(&mut self) -> io::Result<()> {
+    /// Counts a call; an error if it is to fail. `Ok(true)` asks for half a write.
+    fn call(&mut self) -> io::Result<bool> {
         self.alive()?;
+        self.calls += 1;
+        match self.fault {
+            Some(Fault::Error(n)) if n == self.calls => Err(io::Error::other("the disk failed")),
+            Some(Fault::ShortWrite(n)) => Ok(n == self.calls),
+            _ => Ok(false),
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.names.values().map(|image| self.images[*image].current.len()).sum()
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.call()?;
         self.syncs += 1;
         if self.dies_at_sync == Some(self.syncs) {
             self.dead = true;
@@ -195,21 +282,36 @@ impl Medium for Disk {
         Ok(state.names.get(&file).map_or(0, |n| state.images[*n].current.len() as u64))
     }
 
-    fn replace(&self) -> io::Result<()> {
+    fn rename(&self, from: StoreFile, to: StoreFile) -> io::Result<()> {
         // A rename is atomic: before the folder is synced the old file is there, afterwards the new one.
         let mut state = self.lock();
         state.sync()?;
-        let scratch = state.names.remove(&StoreFile::Scratch);
-        let scratch = scratch.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
-        state.names.insert(StoreFile::Store, scratch);
+        let image = state.names.remove(&from);
+        let image = image.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
+        state.names.insert(to, image);
+        state.removed.clear();
         Ok(())
     }
 
-    fn remove_scratch(&self) -> io::Result<()> {
+    fn remove(&self, file: StoreFile) -> io::Result<()> {
         let mut state = self.lock();
-        state.alive()?;
-        state.names.remove(&StoreFile::Scratch);
+        state.call()?;
+        if let Some(image) = state.names.remove(&file) {
+            state.removed.insert(file, image);
+        }
         Ok(())
+    }
+
+    fn segments(&self) -> io::Result<Vec<StoreFile>> {
+        let state = self.lock();
+        state.alive()?;
+        let is_segment = |file: &StoreFile| {
+            matches!(
+                file,
+                StoreFile::Segment(_) | StoreFile::SegmentScratch(_) | StoreFile::SegmentMove(_)
+            )
+        };
+        Ok(state.names.keys().copied().filter(is_segment).collect())
     }
 }
 
@@ -220,23 +322,39 @@ struct OpenFile {
 }
 
 impl OpenFile {
-    fn with<T>(&self, work: impl FnOnce(&mut Image) -> io::Result<T>) -> io::Result<T> {
+    /// Does a call on the file; `true` asks for half of it.
+    fn call<T>(&self, work: impl FnOnce(&mut Image, bool) -> io::Result<T>) -> io::Result<T> {
         let mut state = self.disk.lock();
-        state.alive()?;
-        work(&mut state.images[self.image])
+        let is_short = state.call()?;
+        work(&mut state.images[self.image], is_short)
     }
+
+    /// An error if the file is to become longer than there is room for.
+    fn grow(&self, end: usize) -> io::Result<()> {
+        let state = self.disk.lock();
+        let added = end.saturating_sub(state.images[self.image].current.len());
+        match state.room {
+            Some(room) if added > 0 && state.bytes() + added > room => {
+                Err(io::ErrorKind::StorageFull.into())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn to_usize(n: u64) -> io::Result<usize> {
+    usize::try_from(n).map_err(io::Error::other)
 }
 
 impl redb::StorageBackend for OpenFile {
     fn len(&self) -> io::Result<u64> {
-        self.with(|image| Ok(image.current.len() as u64))
+        self.call(|image, _| Ok(image.current.len() as u64))
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        self.with(|image| {
-            let start = usize::try_from(offset).map_err(io::Error::other)?;
-            let end = start + out.len();
-            let bytes = image.current.get(start..end);
+        self.call(|image, _| {
+            let start = to_usize(offset)?;
+            let bytes = image.current.get(start..start + out.len());
             out.copy_from_slice(
                 bytes.ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))?,
             );
@@ -245,8 +363,9 @@ impl redb::StorageBackend for OpenFile {
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        self.with(|image| {
-            let change = Change::Length(usize::try_from(len).map_err(io::Error::other)?);
+        self.grow(to_usize(len)?)?;
+        self.call(|image, _| {
+            let change = Change::Length(to_usize(len)?);
             Image::apply(&mut image.current, &change);
             image.pending.push(change);
             Ok(())
@@ -254,21 +373,22 @@ impl redb::StorageBackend for OpenFile {
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        self.disk.lock().sync()?;
-        self.with(|image| {
-            image.durable.clone_from(&image.current);
-            image.pending.clear();
-            Ok(())
-        })
+        let mut state = self.disk.lock();
+        state.sync()?;
+        let image = &mut state.images[self.image];
+        image.durable.clone_from(&image.current);
+        image.pending.clear();
+        Ok(())
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        self.with(|image| {
-            let offset = usize::try_from(offset).map_err(io::Error::other)?;
-            let change = Change::Write { offset, data: data.to_vec() };
+        self.grow(to_usize(offset)? + data.len())?;
+        self.call(|image, is_short| {
+            let kept = if is_short { &data[..data.len() / 2] } else { data };
+            let change = Change::Write { offset: to_usize(offset)?, data: kept.to_vec() };
             Image::apply(&mut image.current, &change);
             image.pending.push(change);
-            Ok(())
+            if is_short { Err(io::Error::other("the disk failed in the middle")) } else { Ok(()) }
         })
     }
 }

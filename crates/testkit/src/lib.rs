@@ -1,8 +1,11 @@
-//! Test support: a simulated disk that can lose power, short ways to make drafts and stamps, and odd questions.
+//! Test support: a simulated disk that can lose power, short ways to make drafts and stamps, odd questions, and
+//! texts that are hostile.
 
 pub mod build;
 pub mod disk;
 pub mod history;
+pub mod hostile;
+pub mod ledger;
 pub mod questions;
 
-pub use disk::{Disk, PowerCut};
+pub use disk::{Disk, Fault, PowerCut};

@@ -1,7 +1,8 @@
 //! Text for a grid of cells: measured by the cells it takes, never by its bytes or characters.
 //!
-//! Stored text never reaches the terminal as it is: control characters become spaces first.
+//! Stored text never reaches the terminal as it is: it passes `api::render::untrusted` first.
 
+use api::render::untrusted;
 use proof::memory::Millis;
 use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthStr as _;
@@ -18,12 +19,7 @@ pub(super) fn width(text: &str) -> usize {
 
 /// Text on one line, without anything that could draw.
 pub(super) fn plain(text: &str) -> String {
-    text.chars().map(|c| if is_unruly(c) { ' ' } else { c }).collect()
-}
-
-/// Control characters, and those that turn the direction of all that follows them.
-fn is_unruly(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    untrusted::line(text)
 }
 
 /// At most `cells` cells of a text, with an ellipsis where something is left out.

@@ -71,6 +71,7 @@ codes! {
     // About grants and rates.
     GrantRefused "grant_refused",
     OutsideGrant "outside_grant",
+    PersonNeeded "person_needed",
     RateLimited "rate_limited",
     TooManyCalls "too_many_calls",
     TooManyConnections "too_many_connections",

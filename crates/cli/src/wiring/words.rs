@@ -3,6 +3,7 @@
 
 use recall::embedding::{Embedder as _, StaticEmbedder};
 
+pub(crate) use kernel::context::RuleAuthors;
 pub(crate) use kernel::uri::Uri;
 pub(crate) use recall::analyze::ANALYZER_VERSION;
 pub(crate) use service::auditor::checkpoint::check_note;

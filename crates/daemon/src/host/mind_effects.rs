@@ -219,7 +219,8 @@ impl Host {
         }
         let settings = actor_mind.slot().mind.settings.clone();
         let policy = settings.cortex.decay_policy();
-        let gathered = gather(&reading, audience, &settings.bulletin, &policy, now)?;
+        let gathered =
+            gather(&reading, audience, &settings.bulletin, &policy, settings.rules, now)?;
         lock(&actor_mind.gathered).insert(audience.clone(), (now, gathered.clone()));
         Ok(gathered)
     }

@@ -19,6 +19,9 @@ use mind::bulletin::ModelPrompt;
 use mind::{ModelAnswer, ModelProvider};
 use service::config::Config;
 use service::error::{Error, Result};
+use talents::Layout;
+
+use crate::confinement::of_daemon;
 
 /// The name under which `[providers.contexts]` decides about the bulletin.
 const CONTEXT: &str = "mind.bulletin";
@@ -68,8 +71,11 @@ impl MindModel {
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect();
         let patience = HttpLimits::default();
+        let layout = Layout::new(home);
+        let name = &choice.provider;
+        let confinement = of_daemon(config, &layout, &settings, name, &env)?;
         let home = home.to_owned();
-        let providers = ConfiguredProviders { settings, env, home, patience, seed: 0 };
+        let providers = ConfiguredProviders { settings, env, home, patience, seed: 0, confinement };
         Ok(Some(MindModel { provider, model: choice.model, providers }))
     }
 

@@ -60,6 +60,7 @@ pub fn read(config: &Config) -> Result<MindSettings> {
         budget: config.section("defaults", &["budget"])?,
         supervision: config.section("defaults", &["supervision"])?,
         channel: config.section("defaults", &["channel"])?,
+        rules: config.settings().rule_authors(),
     };
     settings.validate().map_err(|error| wrong(error.to_string()))?;
     Ok(settings)

@@ -212,6 +212,7 @@ mod tests {
     use talents::bus::{BusSettings, Hub};
     use talents::bus_server::BusServer;
     use talents::clock::{SystemClock, Timing};
+    use talents::confine::VariableRules;
     use talents::runner::{Facts, Runner, RunnerParts, RunnerSettings, TalentFacts, TalentProgram};
     use talents::{Layout, TalentName};
 
@@ -221,13 +222,18 @@ mod tests {
     struct Any;
 
     impl TalentFacts for Any {
-        fn facts(&self, name: &TalentName) -> std::result::Result<Facts, String> {
-            let known = name.as_str() != "missing";
-            if known { Ok(Facts::default()) } else { Err("there is no such talent".to_owned()) }
+        fn facts(&self, name: &TalentName, _: &RunRequest) -> std::result::Result<Facts, String> {
+            if name.as_str() == "missing" {
+                return Err("there is no such talent".to_owned());
+            }
+            let path = std::env::var("PATH").unwrap_or_default();
+            let base = [("PATH".to_owned(), path)].into();
+            let variables = VariableRules::only(["TALENT_TEST".to_owned()], base);
+            Ok(Facts { variables, ..Facts::default() })
         }
     }
 
-    const SHELL: &str = r#"read -r request; case "$CORTEX_TALENT_TEST" in
+    const SHELL: &str = r#"read -r request; case "$TALENT_TEST" in
         sleep) sleep 60;;
         fail) printf '{"event":"error","error":"broke","reason":"no_output"}\n';;
         *) printf '{"event":"finish","result":"long","output_path":"/x"}\n';;
@@ -265,7 +271,7 @@ mod tests {
             |name: &str| RunRequest { name: Some(name.to_owned()), ..RunRequest::default() };
         let ask = |what: &str| RunRequest {
             prompt: Some("p".to_owned()),
-            env: Some(RunEnvironment::of([("CORTEX_TALENT_TEST".to_owned(), what.to_owned())])),
+            env: Some(RunEnvironment::of([("TALENT_TEST".to_owned(), what.to_owned())])),
             ..named("x")
         };
         let wait = Duration::from_secs(30);

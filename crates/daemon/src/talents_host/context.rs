@@ -9,16 +9,18 @@ use api::{Error, ErrorCode, Fault, Result};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use llm::models::{ModelChoice, ModelQuery, NoModelError, Resolver};
-use llm::providers::{ConfiguredProviders, Env, HttpLimits, usable};
+use llm::providers::{ConfiguredProviders, Env, HttpLimits, ToolConfinement, usable};
 use serde::Serialize;
 use serde_json::{Value, json};
 use service::caller::Environment;
 use service::config::Config;
 use talents::Layout;
+use talents::confine::ExecSettings;
 use talents::process::TalentProcess;
 use talents::runner::RunnerSettings;
 use talents::talent_files::{OutputFormat, Talent, TalentCatalog, TalentSchedule, ToolGrant};
 
+use crate::confinement::exec_settings;
 use crate::talents_host::settings;
 
 /// What a home has for talents: files, models, providers.
@@ -28,7 +30,8 @@ pub struct TalentContext {
     pub catalog: Arc<TalentCatalog>,
     pub resolver: Resolver,
     pub zone: TimeZone,
-    env: Env,
+    pub(super) exec: ExecSettings,
+    pub(super) env: Env,
 }
 
 /// Whether a provider could be asked.
@@ -55,7 +58,8 @@ impl TalentContext {
         if let Some(why) = problem {
             resolver = resolver.unusable(why);
         }
-        Ok(TalentContext { layout, catalog, resolver, zone: zone(config)?, env })
+        let (zone, exec) = (zone(config)?, exec_settings(config)?);
+        Ok(TalentContext { layout, catalog, resolver, zone, exec, env })
     }
 
     /// The model a talent would use if nobody asks for another.
@@ -101,6 +105,7 @@ impl TalentContext {
             home: self.layout.home().to_owned(),
             patience: HttpLimits::default(),
             seed,
+            confinement: None,
         }
     }
 
@@ -135,16 +140,18 @@ impl TalentContext {
         })
     }
 
-    /// Everything a talent process needs.
+    /// Everything a talent process needs. Command line tools are started as `confinement` says.
     pub fn process(
         &self,
         toolbox: Arc<dyn talents::process::Toolbox>,
         environment: Arc<dyn Environment>,
         dry_run: bool,
+        confinement: Option<ToolConfinement>,
     ) -> Result<TalentProcess> {
         let mut seed = [0; 8];
         environment.fill(&mut seed)?;
-        let providers = self.configured(u64::from_be_bytes(seed));
+        let providers =
+            ConfiguredProviders { confinement, ..self.configured(u64::from_be_bytes(seed)) };
         // Read once, so that a clock that cannot be read fails here and not in the middle of a run.
         let first = now(environment.as_ref(), &self.zone)?;
         let zone = self.zone.clone();

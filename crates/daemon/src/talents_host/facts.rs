@@ -28,15 +28,18 @@ impl CatalogFacts {
 }
 
 impl TalentFacts for CatalogFacts {
-    fn facts(&self, name: &TalentName) -> Result<Facts, String> {
+    fn facts(&self, name: &TalentName, request: &RunRequest) -> Result<Facts, String> {
         let talents = self.sources.context().map_err(|error| error.message)?;
         let talent = talents.catalog.find(name).map_err(|error| error.to_string())?;
         // A talent that no model can be found for is still started: its own process says why, in its log.
         let choice = talents.choice(&talent, &ModelQuery::default());
+        let (variables, policy) = talents.rules(&talent, request, &self.sources.program);
         Ok(Facts {
             timeout: talent.front.timeout_seconds.map(Duration::from_secs),
             env: talent.front.env,
             provider: choice.ok().map(|choice| choice.provider),
+            variables,
+            policy: Some(policy),
         })
     }
 

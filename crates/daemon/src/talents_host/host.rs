@@ -5,6 +5,7 @@
 //! go of the home.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -24,6 +25,7 @@ use talents::supervisor::{
     SupervisorSettings,
 };
 
+use crate::confinement::exec_settings;
 use crate::host::Host;
 use crate::talents_host::attest::Attester;
 use crate::talents_host::facts::CatalogFacts;
@@ -56,6 +58,7 @@ impl TalentsSettings {
         environment: BTreeMap<String, String>,
     ) -> Result<TalentsSettings> {
         settings::own(config)?;
+        exec_settings(config)?;
         let runner: RunnerSettings = config.section("runner", &[])?;
         let mut supervisor: SupervisorSettings = config.section("supervisor", &[])?;
         if supervisor.zone.is_empty() {
@@ -74,6 +77,8 @@ pub(super) struct TalentSources {
     /// Those that decide about the configuration.
     pub(super) variables: BTreeMap<String, String>,
     pub(super) environment: BTreeMap<String, String>,
+    /// What is started for a run.
+    pub(super) program: PathBuf,
 }
 
 impl TalentSources {
@@ -114,8 +119,13 @@ impl TalentsHost {
         let hub = Hub::new(settings.bus, Arc::clone(&timing.clock));
         let environment = settings.environment;
         let place_of = place.clone();
-        let sources =
-            TalentSources { place: place_of, layout: layout.clone(), variables, environment };
+        let sources = TalentSources {
+            place: place_of,
+            layout: layout.clone(),
+            variables,
+            environment,
+            program: settings.program.path.clone(),
+        };
         let attester = Arc::new(Attester::new(Arc::clone(host)));
         let grace = Duration::from_millis(settings.runner.stop_grace_ms) + STOP_MARGIN;
         // Half of the places, so that a person need not wait for the night's work.

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use api::render::quotation::Author;
 use api::{Error, ErrorCode, Result};
 use client::connection::DaemonClient;
 use client::place::DaemonPlace;
@@ -41,6 +42,8 @@ impl MemoryHandle {
         // Where a process happens to stand says nothing about what a talent works on.
         caller.cwd = None;
         caller.any_folder = false;
+        // Whoever started the run, what it writes is written by a model.
+        caller.author = Author::Agent;
         MemoryHandle { place, caller, variables, environment, wait }
     }
 

@@ -4,6 +4,7 @@
 //! - `context`: files, models and providers; [`settings`]: which providers and models there are.
 //! - [`memory`]: the ordinary operations, asked of the daemon if there is one; [`toolbox`]: what a model sees of them,
 //!   within the talent's grant and facet; `bulletin`: what matters now.
+//! - `run_rules`: what a run may have and reach, from settings, talent and providers.
 //! - `facts`: what the runner must know of a talent; `attest`: what a run that has ended teaches the memory.
 //! - `nightly`: the work of a day that is over, through `own_runs`; [`bus_runs`]: runs over the bus, for commands.
 //! - `runner_handle`: the runner as operations use it; `run_watch`: what the mind learns of runs while they go on.
@@ -23,6 +24,7 @@ pub mod memory;
 mod nightly;
 pub mod outputs;
 mod own_runs;
+mod run_rules;
 mod run_watch;
 mod runner_handle;
 pub mod settings;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proof::memory::{MemoryId, MemoryType};
 
-use super::{ContextQuery, Tier, rule};
+use super::{ContextQuery, Section, Tier, rule};
 use crate::error::Result;
 use crate::find::IdMerge;
 use crate::keys::{self, Index};
@@ -15,15 +15,22 @@ use crate::salience::PINNED_FLOOR;
 
 /// Rows that one step of gathering examines. What comes foremost is exempt: none of it may be missed.
 const STEP_ROWS_MAX: u32 = 1_000;
+/// Behind hard constraints, identities, goals and what is pinned.
+const PROPOSED_GROUP: u8 = 4;
 
 pub(super) struct Candidate {
     pub(super) tier: Tier,
     pub(super) row: MemoryRow,
     pub(super) score: u32,
-    /// A hard constraint.
-    pub(super) must: bool,
+    pub(super) section: Section,
     /// Ascending: better first inside the tier.
     pub(super) rank: (u8, Reverse<u32>, i128),
+}
+
+impl Candidate {
+    pub(super) fn is_rule(&self) -> bool {
+        self.section == Section::Rules
+    }
 }
 
 pub(super) struct Gather<'a> {
@@ -92,19 +99,28 @@ impl<'a> Gather<'a> {
         self.taken.insert(id);
         let superseded = row.standing == Standing::Superseded;
         let mut score = self.memories.salience(&row, self.near.get(&id).copied());
-        let must = tier == Tier::Pinned && group == 0;
+        let proposed = self.query.rules.is_proposed(&row.head, &row.version);
+        let is_rule = tier == Tier::Pinned && group == 0 && !proposed;
+        let section = match tier {
+            _ if proposed => Section::Proposed,
+            _ if is_rule => Section::Rules,
+            tier => Section::Tier(tier),
+        };
+        // What somebody else would have as a rule comes after all that is pinned.
+        let group = if tier == Tier::Pinned && proposed { PROPOSED_GROUP } else { group };
         let rank = match tier {
             Tier::Outcomes => (0, Reverse(0), -i128::from(id.get())),
-            // What is superseded comes after all that is not, but a hard constraint stays one until it is taken back.
+            // What is superseded comes after all that is not, but a rule stays one until it is taken back.
             _ => {
-                (group + if superseded && !must { 100 } else { 0 }, Reverse(score), id.get().into())
+                let last = if superseded && !is_rule { 100 } else { 0 };
+                (group + last, Reverse(score), id.get().into())
             }
         };
         if tier == Tier::Pinned {
             score = score.max(PINNED_FLOOR);
         }
         let found = &mut self.found[tier as usize];
-        found.push(Candidate { tier, row, score, must, rank });
+        found.push(Candidate { tier, row, score, section, rank });
         let max = self.query.candidates_max();
         if tier == Tier::Relevant && found.len() >= 2 * max {
             found.sort_by_key(|candidate| candidate.rank);

@@ -1,9 +1,12 @@
 //! Context: what an intent should know before it starts, as one text with one digest.
 //!
 //! The text is a function of (state, query, `now`): no wall clock, no latency, nothing of the machine. It fits the
-//! budget as a whole, headings and footer included. Hard constraints are never left out: if they alone do not fit,
-//! there is no bundle but an error. Memory text is data: it is folded into one line behind its URI, so it cannot open a
-//! section or a bullet.
+//! budget as a whole, headings and footer included. Memory text is data: it is folded into one line behind its URI, so
+//! it cannot open a section or a bullet, and it passes the screen of the query.
+//!
+//! Hard constraints of persons are rules and come first, within a share of the budget: many rules, or long ones, do not
+//! push out all the rest. Those that do not fit in full are said in short, and how many are missing even so stands
+//! below them. Rules and preferences that no person stated or confirmed are in a section of their own.
 //!
 //! Three tiers, each memory in the first that claims it:
 //! - *pinned*: identities, hard constraints, active goals, and what somebody pinned;
@@ -15,9 +18,12 @@
 //! of its own first; what is left over goes to the best of the rest.
 
 mod gather;
+mod rules;
 #[cfg(test)]
 mod tests;
 mod text;
+
+pub use rules::{RuleAuthors, TextScreen};
 
 use std::collections::BTreeSet;
 
@@ -38,7 +44,7 @@ use crate::store::View;
 use crate::uri::Uri;
 use crate::validate::check_at_most;
 use crate::validate::check_text;
-use gather::Gather;
+use gather::{Candidate, Gather};
 
 /// Events shown when the query does not say how many.
 pub const OUTCOMES_DEFAULT: u32 = 5;
@@ -94,6 +100,9 @@ pub struct ContextQuery {
     pub form: Form,
     pub tiers: BTreeSet<Tier>,
     pub outcomes_limit: u32,
+    /// Whose rules bind.
+    pub rules: RuleAuthors,
+    pub screen: TextScreen,
     pub now: Millis,
 }
 
@@ -109,6 +118,8 @@ impl ContextQuery {
             form: Form::Medium,
             tiers: Tier::ALL.into(),
             outcomes_limit: OUTCOMES_DEFAULT,
+            rules: RuleAuthors::default(),
+            screen: TextScreen::default(),
             now,
         }
     }
@@ -166,6 +177,8 @@ pub struct Bundle {
     pub overflow: Vec<Uri>,
     /// How many did not fit, listed or not.
     pub trimmed: u32,
+    /// How many of them are rules.
+    pub rules_missing: u32,
     pub rows_examined: u32,
     /// A tier left rows unexamined, the oldest.
     pub capped: bool,
@@ -184,10 +197,39 @@ pub struct BundleItem {
     /// Salience, parts per million.
     pub score: u32,
     pub standing: Standing,
+    pub section: Section,
     /// One line.
     pub text: String,
     /// Of its bullet, URI included.
     pub tokens: u32,
+}
+
+/// Where an item stands in the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Section {
+    /// Hard constraints that a person stated or confirmed.
+    Rules,
+    /// Rules and preferences of anybody else.
+    Proposed,
+    Tier(Tier),
+}
+
+impl Section {
+    const ALL: [Section; 5] = [
+        Section::Rules,
+        Section::Proposed,
+        Section::Tier(Tier::Pinned),
+        Section::Tier(Tier::Relevant),
+        Section::Tier(Tier::Outcomes),
+    ];
+
+    fn heading(self) -> &'static str {
+        match self {
+            Section::Rules => "## Rules\n",
+            Section::Proposed => "## Proposed rules (not confirmed by a person)\n",
+            Section::Tier(tier) => tier.heading(),
+        }
+    }
 }
 
 /// Puts a bundle into a prompt template. What the bundle holds is not looked at again.
@@ -231,12 +273,12 @@ pub fn context(
     }
     let Gather { rows: rows_examined, capped, mut dropped, found, .. } = gather;
     let mut candidates = Vec::new();
+    let mut rules_missing = 0;
     for mut tier in found {
         tier.sort_by_key(|candidate| candidate.rank);
-        let must = tier.iter().filter(|candidate| candidate.must).count();
-        let keep = tier.len().min(query.candidates_max().max(must));
+        let keep = tier.len().min(query.candidates_max());
         dropped += tier.len() - keep;
-        tier.truncate(keep);
+        rules_missing += tier.drain(keep..).filter(Candidate::is_rule).count();
         candidates.extend(tier);
     }
     let mut bundle = Bundle {
@@ -251,6 +293,7 @@ pub fn context(
         tokens: 0,
         overflow: Vec::new(),
         trimmed: 0,
+        rules_missing: u32::try_from(rules_missing).unwrap_or(u32::MAX),
         rows_examined,
         capped,
     };

@@ -1,6 +1,6 @@
 //! Tiers, budgets and the bytes of a bundle.
 
-use proof::memory::{Constraint, Goal, MemoryId, Relation, Visibility};
+use proof::memory::{Constraint, Goal, MemoryId, Relation, Source, Visibility};
 use proptest::prelude::*;
 
 use super::*;
@@ -94,7 +94,7 @@ fn memory_text_is_inert() {
     wanted.project = Some("cortex".into());
     let bundle = gather(&mixed(), &wanted).unwrap();
     let headings: Vec<&str> = bundle.text.lines().filter(|l| l.starts_with('#')).collect();
-    assert_eq!(headings, ["## Pinned", "## Relevant", "## Outcomes"]);
+    assert_eq!(headings, ["## Rules", "## Pinned", "## Relevant", "## Outcomes"]);
     let bullets = bundle.text.lines().filter(|line| line.starts_with("- ")).count();
     assert_eq!(bullets, bundle.items().count());
     assert!(!bundle.text.contains(['\r', '\u{2028}']));
@@ -205,12 +205,14 @@ fn the_outcomes_limit_counts_what_is_shown() {
     assert!(gather(&store, &wanted).unwrap().outcomes.is_empty());
 }
 
+// F12
 #[test]
-fn hard_constraints_are_never_left_out() {
+fn rules_come_first_within_their_share_and_what_is_missing_is_said() {
     let mut store = Fixture::default();
-    for n in 0..20 {
-        store.add(MemoryType::Constraint, &format!("Rule {n} {}", "x".repeat(100)), |d| {
+    for n in 0..70 {
+        store.add(MemoryType::Constraint, &format!("Rule {n} {}", "x".repeat(120)), |d| {
             hard(d);
+            d.content(&"Because of what happened. ".repeat(40));
             d.head.importance = 0;
         });
     }
@@ -220,19 +222,81 @@ fn hard_constraints_are_never_left_out() {
             d.usage.citations = 1_000;
         });
     }
-    let with = |budget_tokens| gather(&store, &ContextQuery { budget_tokens, ..query() });
-    let Err(Error::BudgetUnreachable { needed, budget }) = with(200) else {
-        panic!("must not fit")
+    let with = |budget_tokens| gather(&store, &ContextQuery { budget_tokens, ..query() }).unwrap();
+    for budget in [100, 200, 1_000, 3_000] {
+        let bundle = with(budget);
+        assert!(render::tokens(&bundle.text) <= budget);
+        let missing = 70 - u32::try_from(bundle.pinned.len()).unwrap();
+        assert_eq!(bundle.rules_missing, missing, "{budget}");
+        let note = format!(
+            "({missing} more rules did not fit; `cortex find --type constraint` lists them)"
+        );
+        assert!(
+            bundle.text.starts_with("## Rules\n") && bundle.text.contains(&note),
+            "{}",
+            bundle.text
+        );
+        assert_eq!(bundle.items().count() + bundle.trimmed as usize, 120);
+        let first = bundle.overflow.iter().take(bundle.rules_missing as usize);
+        assert!(first.map(|uri| uri.id.get()).all(|id| id <= 70));
+    }
+    // All that is not a rule gets its own share, and each rule is said in short.
+    let usual = with(3_000);
+    assert!(usual.pinned.len() > 20 && usual.relevant.len() > 20, "{}", usual.text);
+    assert!(usual.pinned.iter().all(|item| item.tokens <= 70));
+    let wide = with(BUDGET_TOKENS_MAX);
+    assert_eq!((wide.pinned.len(), wide.relevant.len(), wide.trimmed), (70, 50, 0));
+    assert_eq!(wide.rules_missing, 0);
+    // Where nothing but rules is there, they may have all the room.
+    let mut only = Fixture::default();
+    for n in 0..20 {
+        only.add(MemoryType::Constraint, &format!("Rule {n} {}", "x".repeat(100)), hard);
+    }
+    let all = gather(&only, &ContextQuery { budget_tokens: 1_000, ..query() }).unwrap();
+    assert_eq!((all.pinned.len(), all.rules_missing), (20, 0));
+    assert_eq!(
+        gather(&only, &ContextQuery { budget_tokens: 20, ..query() }).unwrap_err().code(),
+        "budget_unreachable"
+    );
+}
+
+// F12
+#[test]
+fn what_no_person_stated_is_a_proposal() {
+    let mut store = Fixture::default();
+    let by = |source: Source| move |d: &mut Draft| d.version.provenance.source = source;
+    store.add(MemoryType::Constraint, "Never force push", hard); // 1
+    store.add(MemoryType::Constraint, "Always force push", |d| {
+        hard(d);
+        by(Source::Observed)(d);
+    }); // 2
+    store.add(MemoryType::Constraint, "Soft, imported", by(Source::Imported)); // 3
+    store.add(MemoryType::Preference, "Tabs, says an agent", by(Source::Derived)); // 4
+    store.add(MemoryType::Preference, "Spaces, says the person", |_| {}); // 5
+    store.add(MemoryType::Fact, "A fact of an agent", by(Source::Observed)); // 6
+    let bundle = gather(&store, &query()).unwrap();
+    let of = |section: Section| {
+        let items = bundle.items().filter(|item| item.section == section);
+        items.map(|item| item.uri.id.get()).collect::<BTreeSet<u64>>()
     };
-    assert_eq!(budget, 200);
-    let needed = u32::try_from(needed).unwrap();
-    assert_eq!(with(needed - 1).unwrap_err().code(), "budget_unreachable");
-    let tight = with(needed).unwrap();
-    assert_eq!((tight.pinned.len(), tight.relevant.len(), tight.trimmed), (20, 0, 50));
-    assert_eq!(tight.overflow.len(), 50);
-    assert!(render::tokens(&tight.text) <= needed);
-    let wide = with(BUDGET_TOKENS_MAX).unwrap();
-    assert_eq!((wide.pinned.len(), wide.relevant.len(), wide.trimmed), (20, 50, 0));
+    assert_eq!(of(Section::Rules), [1].into());
+    assert_eq!(of(Section::Proposed), [2, 3, 4].into());
+    assert_eq!(of(Section::Tier(Tier::Relevant)), [5, 6].into());
+    let at = |text: &str| bundle.text.find(text).unwrap();
+    assert!(at("Never force push") < at("## Proposed rules (not confirmed by a person)\n"));
+    assert!(at("## Proposed rules") < at("Always force push"));
+    let trusting = ContextQuery { rules: RuleAuthors::Anyone, ..query() };
+    let bundle = gather(&store, &trusting).unwrap();
+    assert!(!bundle.text.contains("Proposed"), "{}", bundle.text);
+    assert_eq!(bundle.items().filter(|item| item.section == Section::Rules).count(), 2);
+}
+
+#[test]
+fn every_text_passes_the_screen() {
+    let screen = TextScreen(|text| text.replace('e', "E"));
+    let bundle = gather(&mixed(), &ContextQuery { screen, ..query() }).unwrap();
+    assert!(bundle.items().all(|item| !item.text.contains('e')), "{}", bundle.text);
+    assert!(bundle.text.contains("NEvEr forcE push"));
 }
 
 #[test]

@@ -19,6 +19,7 @@ use proof::journal::{FoundMemory, Manifest};
 use proof::memory::{Millis, Salt};
 
 use crate::batch::{Hooks, ProgressFn};
+use crate::birth::{birth, live_side};
 use crate::command::{
     Attestation, Command, Compaction, Draft, EdgeDraft, EdgeRemoval, HeadRevision, LateFind,
     Receipt, Removal, Revision, SnapshotDraft, Stamp,
@@ -29,13 +30,14 @@ use crate::error::{Error, Result};
 use crate::find::{FindAnswer, Query};
 use crate::grants::Permission;
 use crate::hook::{JournalHook, SharedState};
+use crate::ledger::LedgerKey;
 use crate::limits::{BULK_BYTES_MAX, BULK_COMMANDS_MAX};
-use crate::rebuild::{self, VerifyReport, live_side};
-use crate::store::{DiskMedium, EngineOptions, RedbStorage, Storage};
+use crate::rebuild::{self, VerifyReport};
+use crate::scrub::{ScrubState, Scrubber};
+use crate::store::{DamageNote, DiskMedium, EngineOptions, Medium, RedbStorage, Storage};
 use crate::uri::Uri;
 use crate::writer::{Submission, WriterHandle, permission_of};
 
-pub use open::birth;
 pub use reading::{Reading, ResolvedMemory};
 
 /// Makes the hooks of the layers above, one set per use: the live store, and each verification.
@@ -52,6 +54,8 @@ pub struct Options {
     pub renewing: RenewalWatch,
     /// How long to wait for another process that has the actor open.
     pub wait: Duration,
+    /// Makes the key of a new ledger: sixteen bytes of chance, from outside as all chance.
+    pub ledger_key: Arc<dyn Fn() -> LedgerKey + Send + Sync>,
 }
 
 impl Default for Options {
@@ -61,6 +65,7 @@ impl Default for Options {
             hooks: Arc::new(Vec::new),
             renewing: Arc::new(|_, _| Box::new(|_, _| {})),
             wait: Duration::ZERO,
+            ledger_key: Arc::new(|| [0; 16]),
         }
     }
 }
@@ -77,6 +82,7 @@ pub struct Cortex {
     storage: Arc<dyn Storage>,
     /// `None` only while dropping: the writer must stop before the store closes.
     writer: Option<WriterHandle>,
+    scrubber: Arc<Scrubber>,
     delegates: delegate::Delegates,
     /// What the hooks of the open actor keep in memory for readers.
     shared: Arc<[SharedState]>,
@@ -155,7 +161,8 @@ impl Cortex {
         self.command(stamp, Command::Restore(removal))
     }
 
-    /// Deletes the content for good: when this returns, its bytes are gone from the store file.
+    /// Deletes the content for good: when this returns, it is gone from the ledger. What was derived from it is gone from
+    /// what anybody reads; its old bytes leave the derived file in the background, see `scrub_state`.
     pub fn erase(&self, stamp: Stamp, removal: Removal) -> Result<Receipt> {
         self.command(stamp, Command::Erase(removal))
     }
@@ -263,7 +270,7 @@ impl Cortex {
             }
             _ => Ok(()),
         };
-        let medium = Box::new(DiskMedium::new(scratch));
+        let medium: Box<dyn Medium> = Box::new(DiskMedium::new(scratch));
         let storage = RedbStorage::open(medium, self.options.engine, || birth(&self.actor))?;
         let report = self.verify_with(&storage, progress);
         storage.close()?;
@@ -280,7 +287,7 @@ impl Cortex {
         progress: &mut ProgressFn<'_>,
     ) -> Result<()> {
         std::fs::create_dir_all(scratch).map_err(|error| Error::io(scratch.display(), error))?;
-        let medium = Box::new(DiskMedium::new(scratch));
+        let medium: Box<dyn Medium> = Box::new(DiskMedium::new(scratch));
         let storage = RedbStorage::open(medium, self.options.engine, || birth(&self.actor))?;
         let mut hooks = Hooks::new(Commitments::new(self.actor.clone()), vec![hook]);
         let replayed = rebuild::replay_into(&*self.storage, &storage, &mut hooks, progress);
@@ -300,7 +307,28 @@ impl Cortex {
         rebuild::verify(&self.actor, &*self.storage, scratch, &mut hooks, progress)
     }
 
-    /// Bytes of the store file.
+    /// Damage that was met since the actor was opened, and gone around: each note names what was lost, or what was made
+    /// again.
+    pub fn damage(&self) -> Vec<DamageNote> {
+        self.storage.damage()
+    }
+
+    /// Whether old bytes of what was erased are still in the derived file.
+    pub fn scrub_state(&self) -> ScrubState {
+        self.scrubber.state()
+    }
+
+    /// Waits until they are gone, at most `patience`. False: they are not, and `scrub_state` says why if it failed.
+    pub fn wait_for_scrub(&self, patience: Duration) -> bool {
+        self.scrubber.wait(patience)
+    }
+
+    /// Makes durable what is derived, so that the next open has nothing to replay. Nothing depends on it.
+    pub fn settle(&self) -> Result<()> {
+        self.storage.settle()
+    }
+
+    /// Bytes of all its files.
     pub fn size_bytes(&self) -> Result<u64> {
         self.storage.size_bytes()
     }
@@ -314,6 +342,8 @@ impl Cortex {
 impl Drop for Cortex {
     fn drop(&mut self) {
         drop(self.writer.take());
+        // What is erased leaves the files before they are closed.
+        self.scrubber.close();
         // Nothing is lost if this fails: every answer was given after its commit. The next open only repairs.
         let _ = self.storage.close();
         drop(self.lock.take());

@@ -1,8 +1,8 @@
 //! Opening an actor: its folder and lock, its store, its hooks, its writer.
 //!
 //! What must stay true: an actor is open once; a store of another format, of another actor or with a journal that
-//! disagrees with what is derived from it is refused; rows that another version of the program made are made again
-//! before anybody reads.
+//! disagrees with what is derived from it is refused; entries whose derived rows a crash took are derived again, and rows
+//! that another version of the program made are made again, before anybody reads.
 
 use std::fs::{File, OpenOptions};
 use std::path::Path;
@@ -10,16 +10,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use proof::actor::ActorName;
-use proof::journal::SCHEMA;
 
 use super::{Cortex, Options, delegate};
 use crate::batch::{Hooks, ProgressFn};
+use crate::birth::{check_birth, live_side};
 use crate::commitments::Commitments;
 use crate::error::{Error, Result};
-use crate::rebuild::{self, ACTOR_KEY, LIVE_KEY, SCHEMA_KEY, live_side, side_name};
-use crate::store::{
-    DiskMedium, Medium, RedbStorage, Side, Space, Storage, StoreReader, View, WriteSet,
-};
+use crate::ledger::LedgerStorage;
+use crate::rebuild;
+use crate::scrub::Scrubber;
+use crate::store::{DiskMedium, Medium, SCRUB_KEY, Side, Space, Storage, View};
 use crate::writer::{WriterHandle, WriterThread};
 
 impl Cortex {
@@ -50,28 +50,40 @@ impl Cortex {
         self
     }
 
-    /// Opens the actor on any medium. The caller sees to it that nobody else has it open.
+    /// Opens the actor on any medium. The caller sees to it that nobody else has it open. If what is derived cannot be
+    /// opened or fails its checks, it is put aside and made again from the ledger; see `Options::renewing`.
     pub fn open_on(medium: Box<dyn Medium>, actor: &ActorName, options: Options) -> Result<Cortex> {
-        let storage = RedbStorage::open(medium, options.engine, || birth(actor))?;
-        Cortex::with_storage(Arc::new(storage), actor, options)
+        let medium: Arc<dyn Medium> = medium.into();
+        let storage = open_storage(&medium, actor, &options)?;
+        let why = storage.made_because().cloned();
+        let opened = Cortex::start(Arc::<LedgerStorage>::clone(&storage), actor, &options, why);
+        match opened {
+            Err(error) if is_of_derived(&error) => {
+                let anew = storage.begun_anew(actor, options.engine, Some(&error))?;
+                Cortex::start(Arc::new(anew), actor, &options, Some(error))
+            }
+            opened => opened,
+        }
     }
 
-    /// Makes everything derived again before the actor is opened: the way out when what is derived is so damaged that
-    /// it cannot be opened. Journal and bodies are only read. Also returns the number of entries.
+    /// Makes everything derived again before the actor is opened. Journal and bodies are only read. Also returns the
+    /// number of entries.
     pub fn rebuild_on(
         medium: Box<dyn Medium>,
         actor: &ActorName,
         options: Options,
         progress: &mut ProgressFn<'_>,
     ) -> Result<(Cortex, u64)> {
-        let storage = RedbStorage::open(medium, options.engine, || birth(actor))?;
+        let medium: Arc<dyn Medium> = medium.into();
+        let opened = open_storage(&medium, actor, &options)?;
+        let storage = Arc::new(opened.begun_anew(actor, options.engine, None)?);
         let reader = storage.reader()?;
-        check_birth(&*reader, actor)?;
-        let side = live_side(&*reader)?;
+        let (side, entries) = (live_side(&*reader)?, View::new(&*reader, Side::A).last_seq()?);
         drop(reader);
         let mut hooks = Hooks::new(Commitments::new(actor.clone()), (options.hooks)());
-        let (_, entries) = rebuild::rebuild(&storage, side, &mut hooks, progress)?;
-        Ok((Cortex::with_storage(Arc::new(storage), actor, options)?, entries))
+        open_hooks(&*storage, side, &mut hooks)?;
+        rebuild::replay(&*storage, side, &mut hooks, progress)?;
+        Ok((Cortex::start(storage, actor, &options, None)?, entries))
     }
 
     /// Opens the actor on a storage that holds at least what `birth` writes.
@@ -80,26 +92,48 @@ impl Cortex {
         actor: &ActorName,
         options: Options,
     ) -> Result<Cortex> {
+        Cortex::start(storage, actor, &options, None)
+    }
+
+    /// `why` everything derived is made again, if it is.
+    fn start(
+        storage: Arc<dyn Storage>,
+        actor: &ActorName,
+        options: &Options,
+        why: Option<Error>,
+    ) -> Result<Cortex> {
         let reader = storage.reader()?;
         check_birth(&*reader, actor)?;
         let side = live_side(&*reader)?;
-        let view = View::new(&*reader, side);
-        check_agreement(&view)?;
-        let mut hooks = Hooks::new(Commitments::new(actor.clone()), (options.hooks)());
-        let opened = hooks.each(|hook| hook.open(&view));
+        check_agreement(&View::new(&*reader, side))?;
         drop(reader);
-        let side = match opened {
+        let mut hooks = Hooks::new(Commitments::new(actor.clone()), (options.hooks)());
+        let side = match open_hooks(&*storage, side, &mut hooks) {
             Err(outdated @ Error::Outdated { .. }) => {
                 let mut progress = (options.renewing)(actor, &outdated);
                 rebuild::renew(&*storage, side, actor, &mut hooks, &mut *progress)?
             }
-            opened => opened.map(|()| side)?,
+            opened => {
+                opened?;
+                let mut progress: Box<ProgressFn<'_>> = match &why {
+                    Some(why) => (options.renewing)(actor, why),
+                    // What a crash left is replayed in no time.
+                    None => Box::new(|_, _| {}),
+                };
+                rebuild::replay(&*storage, side, &mut hooks, &mut *progress)?;
+                side
+            }
         };
+        let options = options.clone();
         let shared = hooks.shared().into();
-        let writer = WriterThread::new(actor.clone(), Arc::clone(&storage), side, hooks);
+        let scrubber = Arc::new(Scrubber::new(Arc::clone(&storage)));
+        // An erasure whose copies a crash left is finished while others go on.
+        if storage.reader()?.get(Space::Engine, SCRUB_KEY)?.is_some() {
+            scrubber.request();
+        }
+        let own = (Arc::clone(&storage), Arc::clone(&scrubber));
+        let writer = WriterThread::new(actor.clone(), own, side, hooks);
         let writer = WriterHandle::start(writer, actor.as_str())?;
-        // An erasure that a crash interrupted is finished before anything else.
-        writer.scrub()?;
         let actor = actor.clone();
         let delegates = delegate::Delegates::default();
         let (folder, lock) = (None, None);
@@ -107,6 +141,7 @@ impl Cortex {
             actor,
             storage,
             writer: Some(writer),
+            scrubber,
             delegates,
             shared,
             options,
@@ -116,36 +151,35 @@ impl Cortex {
     }
 }
 
-/// What a new store holds: which format, whose memory, which side.
-pub fn birth(actor: &ActorName) -> WriteSet {
-    let mut rows = WriteSet::new();
-    rows.put(Space::Engine, SCHEMA_KEY.to_vec(), SCHEMA.to_be_bytes().to_vec());
-    rows.put(Space::Engine, ACTOR_KEY.to_vec(), actor.as_str().as_bytes().to_vec());
-    rows.put(Space::Engine, LIVE_KEY.to_vec(), side_name(Side::A).to_vec());
-    rows
+fn open_storage(
+    medium: &Arc<dyn Medium>,
+    actor: &ActorName,
+    options: &Options,
+) -> Result<Arc<LedgerStorage>> {
+    let key = (options.ledger_key)();
+    LedgerStorage::open(Arc::clone(medium), actor, options.engine, key).map(Arc::new)
 }
 
-fn check_birth(reader: &dyn StoreReader, actor: &ActorName) -> Result<()> {
-    let schema = reader.get(Space::Engine, SCHEMA_KEY)?.and_then(|b| b.try_into().ok());
-    let found = u32::from_be_bytes(
-        schema.ok_or_else(|| Error::corrupt("engine row schema", "is missing or malformed"))?,
-    );
-    if found != SCHEMA {
-        return Err(Error::Schema { found, expected: SCHEMA });
-    }
-    let owner = reader.get(Space::Engine, ACTOR_KEY)?.unwrap_or_default();
-    if owner == actor.as_str().as_bytes() {
-        Ok(())
-    } else {
-        let owner = String::from_utf8_lossy(&owner).into_owned();
-        Err(Error::invalid("actor", format!("this store belongs to {owner:?}, not {actor}")))
+fn open_hooks(storage: &dyn Storage, side: Side, hooks: &mut Hooks) -> Result<()> {
+    let reader = storage.reader()?;
+    let view = View::new(&*reader, side);
+    hooks.each(|hook| hook.open(&view))
+}
+
+/// True if what is derived is to blame, so that making it again helps. A journal that no longer gives the state that was
+/// derived from it is another matter: somebody has to look at it.
+fn is_of_derived(error: &Error) -> bool {
+    match error {
+        Error::Corrupt { place, .. } => place != "journal",
+        Error::NonCanonical { .. } | Error::Schema { .. } | Error::RootMismatch { .. } => true,
+        _ => false,
     }
 }
 
-/// Journal, counters and the journal tree must agree on how long the journal is.
+/// The journal tree must be as long as the counters say, and the journal at least that long.
 fn check_agreement(view: &View<'_>) -> Result<()> {
     let (journal, counted) = (view.last_seq()?, view.counters()?.size);
-    if journal != counted {
+    if journal < counted {
         let reason = format!("{journal} entries in the journal, {counted} applied; run rebuild");
         return Err(Error::corrupt("counters", reason));
     }

@@ -31,7 +31,7 @@ impl std::fmt::Debug for Reading {
     }
 }
 
-/// A memory at a version, with what it says. `body` is gone when the memory was erased.
+/// A memory at a version, with what it says. `body` is gone when the memory was erased, also for a reading from before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResolvedMemory {
     pub uri: Uri,
@@ -105,10 +105,8 @@ impl Reading {
         let view = self.view();
         let head = view.required_head(id)?;
         let version = view.required_version(id, version.unwrap_or(head.version))?;
+        // A body that this state still had may have been erased since: it is gone for every reader at once.
         let body = view.body(&version)?;
-        if body.is_none() && !head.erased {
-            return Err(Error::corrupt(format!("body {}", version.seq), "is missing"));
-        }
         Ok(ResolvedMemory {
             uri: self.uri(&head, version.n),
             usage: view.usage(id)?,

@@ -2,43 +2,25 @@
 //!
 //! `rebuild` fills the side of the store that is not live, in slices that each commit, and then switches sides in one
 //! commit; a crash leaves the live side as it was and the rebuild goes on where it stopped. `renew` is the rebuild that
-//! nobody asked for: it switches only to a state of the same root. `verify` nonces into a store of its own and compares
-//! every row.
+//! nobody asked for: it switches only to a state of the same root. `replay` brings the live side up to the journal after
+//! a crash. `verify` replays into a store of its own and compares every row.
+//!
+//! An entry that cannot be read costs itself and what follows from it: a marker without effect takes its number, and so
+//! with entries that no longer fit. All of them are named.
 
 mod other_side;
 mod verify;
 
-use proof::journal::{Entry, Payload};
-use proof::memory::SealedBody;
+use proof::journal::{Entry, Migration, Payload, SCHEMA};
+use proof::memory::{Millis, SealedBody};
 
 use crate::error::{Error, Result};
 use crate::keys;
-use crate::store::{Side, Space, StoreReader};
+use crate::store::{DamageNote, Space, StoreReader};
 
-pub(crate) use other_side::{rebuild, renew};
+pub(crate) use other_side::{rebuild, renew, replay};
 pub use verify::{PROBLEMS_MAX, VerifyProblem, VerifyReport};
 pub(crate) use verify::{replay_into, verify};
-
-/// Rows of the engine space.
-pub(crate) const LIVE_KEY: &[u8] = b"live";
-pub(crate) const SCHEMA_KEY: &[u8] = b"schema";
-pub(crate) const ACTOR_KEY: &[u8] = b"actor";
-
-/// The side that readers of this snapshot must use.
-pub(crate) fn live_side(reader: &dyn StoreReader) -> Result<Side> {
-    match reader.get(Space::Engine, LIVE_KEY)?.as_deref() {
-        Some(b"a") => Ok(Side::A),
-        Some(b"b") => Ok(Side::B),
-        _ => Err(Error::corrupt("engine row live", "does not name a side")),
-    }
-}
-
-pub(crate) fn side_name(side: Side) -> &'static [u8] {
-    match side {
-        Side::A => b"a",
-        Side::B => b"b",
-    }
-}
 
 /// An entry read back from the journal with what lies beside it.
 struct StoredEntry {
@@ -46,9 +28,11 @@ struct StoredEntry {
     bytes: Vec<u8>,
     payload: Payload,
     sealed: Option<SealedBody>,
+    /// Why there is no body, though there should be one.
+    body_damage: Option<DamageNote>,
 }
 
-/// Reads entry `seq`, checking that it is the entry its key says.
+/// Reads entry `seq`, checking that it is the entry its key says. A body that does not read costs only itself.
 fn stored(reader: &dyn StoreReader, seq: u64) -> Result<Option<StoredEntry>> {
     let Some(bytes) = reader.get(Space::Truth, &keys::entry(seq))? else { return Ok(None) };
     let place = || format!("entry {seq}");
@@ -61,10 +45,47 @@ fn stored(reader: &dyn StoreReader, seq: u64) -> Result<Option<StoredEntry>> {
         return Err(Error::corrupt(place(), format!("holds entry {}", entry.seq)));
     }
     let payload = entry.payload().map_err(damaged)?;
-    let sealed = reader
-        .get(Space::Truth, &keys::body(seq))?
-        .map(|bytes| SealedBody::from_bytes(&bytes))
-        .transpose()
-        .map_err(|error| Error::corrupt(format!("body {seq}"), error.to_string()))?;
-    Ok(Some(StoredEntry { entry, bytes, payload, sealed }))
+    let sealed = reader.get(Space::Truth, &keys::body(seq)).and_then(|bytes| {
+        let sealed = bytes.map(|bytes| SealedBody::from_bytes(&bytes)).transpose();
+        sealed.map_err(|error| Error::corrupt(format!("body {seq}"), error.to_string()))
+    });
+    let (sealed, body_damage) = match sealed {
+        Err(Error::Corrupt { place, reason }) => (None, Some(DamageNote { place, reason })),
+        sealed => (sealed?, None),
+    };
+    Ok(Some(StoredEntry { entry, bytes, payload, sealed, body_damage }))
+}
+
+/// What stands for an entry that cannot be read or does not fit what is left: it changes nothing.
+///
+/// It is an entry as any other, so that hooks see every number once; in a ledger that was salvaged it stands where the
+/// lost one was.
+fn marker(seq: u64, at: Millis) -> StoredEntry {
+    let payload = Payload::Migration(Migration { component: LOST.to_owned(), from: 0, to: 0 });
+    let entry = Entry {
+        schema: SCHEMA,
+        seq,
+        kind: payload.kind(),
+        at,
+        by: LOST.to_owned(),
+        payload: payload.to_bytes(),
+        run: None,
+        idempotency: None,
+    };
+    let bytes = entry.to_bytes();
+    StoredEntry { entry, bytes, payload, sealed: None, body_damage: None }
+}
+
+/// Who wrote an entry that stands for a lost one.
+const LOST: &str = "lost";
+
+/// True for an error that says the journal or a row is not what it was, and not that the machine failed.
+fn is_damage(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Corrupt { .. }
+            | Error::NonCanonical { .. }
+            | Error::NotFound { .. }
+            | Error::RootMismatch { .. }
+    )
 }

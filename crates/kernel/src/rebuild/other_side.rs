@@ -1,14 +1,17 @@
 //! Building the other side from the journal, in slices, and switching to it.
 
+use std::collections::BTreeSet;
+
 use proof::Digest;
 use proof::actor::ActorName;
 
-use super::{LIVE_KEY, live_side, side_name, stored};
+use super::{StoredEntry, is_damage, marker, stored};
 use crate::batch::{Batch, Hooks, ProgressFn};
+use crate::birth::{LIVE_KEY, live_side, side_name};
 use crate::commitments::roots_at;
 use crate::error::{Error, Result};
 use crate::limits::{GROUP_BYTES_MAX, REBUILD_ENTRIES_PER_COMMIT};
-use crate::store::{Side, Space, Storage, View, WriteSet};
+use crate::store::{DamageNote, Side, Space, Storage, StoreReader, View, WriteSet};
 
 /// Says that the other side holds a rebuild that has not finished.
 const REBUILD_KEY: &[u8] = b"rebuild";
@@ -20,10 +23,29 @@ pub(crate) fn rebuild(
     hooks: &mut Hooks,
     progress: &mut ProgressFn<'_>,
 ) -> Result<(Side, u64)> {
-    let total = fill(storage, live, hooks, progress)?;
+    let total = fill(storage, live, hooks, progress, None)?;
     switch(storage, live)?;
     progress(total, total);
     Ok((live.other(), total))
+}
+
+/// Derives what the live side lacks: entries that were safe in the ledger when their derived rows were not.
+pub(crate) fn replay(
+    storage: &dyn Storage,
+    live: Side,
+    hooks: &mut Hooks,
+    progress: &mut ProgressFn<'_>,
+) -> Result<()> {
+    let reader = storage.reader()?;
+    let view = View::new(&*reader, live);
+    let (mut done, total) = (view.counters()?.size, view.last_seq()?);
+    drop(reader);
+    while done < total {
+        progress(done, total);
+        done = slice(storage, live, hooks, done, total)?;
+    }
+    progress(total, total);
+    Ok(())
 }
 
 /// The same for rows that another version of the program made. Nobody is there to judge what comes out, so it becomes
@@ -36,34 +58,39 @@ pub(crate) fn renew(
     hooks: &mut Hooks,
     progress: &mut ProgressFn<'_>,
 ) -> Result<Side> {
-    let root = |side| -> Result<Digest> {
+    let root = |side| -> Result<(u64, Digest)> {
         let reader = storage.reader()?;
         let view = View::new(&*reader, side);
-        Ok(roots_at(&view, view.counters()?.size)?.overall(actor.as_str()))
+        let size = view.counters()?.size;
+        Ok((size, roots_at(&view, size)?.overall(actor.as_str())))
     };
-    let expected = root(live)?;
-    let total = fill(storage, live, hooks, progress)?;
-    let found = root(live.other())?;
+    let (size, expected) = root(live)?;
+    // After a crash the journal is ahead of what was derived from it: compared is what both have.
+    fill(storage, live, hooks, progress, Some(size))?;
+    let (_, found) = root(live.other())?;
     if found != expected {
         let reason = format!("gives the root {found}, the state has {expected}");
         return Err(Error::corrupt("journal", reason));
     }
+    let total = fill(storage, live, hooks, progress, None)?;
     switch(storage, live)?;
     progress(total, total);
     Ok(live.other())
 }
 
-/// Derives everything on the side that is not live. Returns the number of entries.
+/// Derives entries up to `upto`, or all, on the side that is not live. Returns the number of entries.
 fn fill(
     storage: &dyn Storage,
     live: Side,
     hooks: &mut Hooks,
     progress: &mut ProgressFn<'_>,
+    upto: Option<u64>,
 ) -> Result<u64> {
     let fresh = live.other();
     let reader = storage.reader()?;
     debug_assert_eq!(live_side(&*reader)?, live);
-    let total = View::new(&*reader, live).last_seq()?;
+    let last = View::new(&*reader, live).last_seq()?;
+    let total = upto.map_or(last, |upto| upto.min(last));
     let begun = reader.get(Space::Engine, REBUILD_KEY)?.is_some();
     drop(reader);
     if !begun {
@@ -108,8 +135,7 @@ fn switch(storage: &dyn Storage, live: Side) -> Result<()> {
     storage.commit(&switch)
 }
 
-/// Applies the next entries in one commit. The counters of the fresh side say how far it is, so nothing else marks
-/// progress.
+/// Applies the next entries in one commit. The counters of the side say how far it is, so nothing else marks progress.
 fn slice(
     storage: &dyn Storage,
     fresh: Side,
@@ -117,21 +143,79 @@ fn slice(
     done: u64,
     total: u64,
 ) -> Result<u64> {
-    let reader = storage.reader()?;
-    let mut batch = Batch::new(&*reader, fresh, hooks);
+    let mut unfit = BTreeSet::new();
+    loop {
+        let reader = storage.reader()?;
+        match stage(&*reader, fresh, hooks, (done, total), &unfit) {
+            Ok((next, rows)) => {
+                drop(reader);
+                storage.commit(&rows)?;
+                hooks.committed();
+                return Ok(next);
+            }
+            // The state it was made for is not the one that is left: the slice is staged again without it.
+            Err((Some(seq), error)) if is_damage(&error) && unfit.insert(seq) => {
+                hooks.aborted();
+                reader.note_damage(DamageNote::new(format!("entry {seq}"), error.to_string()));
+            }
+            Err((_, error)) => {
+                hooks.aborted();
+                return Err(error);
+            }
+        }
+    }
+}
+
+/// Stages the next entries; those in `unfit` as markers. An error names the entry that it came from, if it is one's.
+fn stage(
+    reader: &dyn StoreReader,
+    side: Side,
+    hooks: &mut Hooks,
+    (done, total): (u64, u64),
+    unfit: &BTreeSet<u64>,
+) -> Result<(u64, WriteSet), (Option<u64>, Error)> {
+    let mut batch = Batch::new(reader, side, hooks);
     let mut next = done;
     while next < total
         && batch.entries() < REBUILD_ENTRIES_PER_COMMIT
         && batch.bytes() < GROUP_BYTES_MAX
     {
         next += 1;
-        let found = stored(&*reader, next)?
-            .ok_or_else(|| Error::corrupt(format!("entry {next}"), "is missing"))?;
-        batch.derive(&found.entry, &found.bytes, &found.payload, (found.sealed.as_ref(), &[]))?;
+        let found = readable(reader, &batch, next, unfit).map_err(|error| (None, error))?;
+        let parts = (found.sealed.as_ref(), &[][..]);
+        batch
+            .derive(&found.entry, &found.bytes, &found.payload, parts)
+            .map_err(|error| (Some(next), error))?;
     }
-    let rows = batch.seal()?;
-    drop(reader);
-    storage.commit(&rows)?;
-    hooks.committed();
-    Ok(next)
+    let rows = batch.seal().map_err(|error| (None, error))?;
+    Ok((next, rows))
+}
+
+/// Entry `seq`, or a marker in its place.
+fn readable(
+    reader: &dyn StoreReader,
+    batch: &Batch<'_>,
+    seq: u64,
+    unfit: &BTreeSet<u64>,
+) -> Result<StoredEntry> {
+    let found = match stored(reader, seq) {
+        Ok(Some(found)) => found,
+        Ok(None) => {
+            reader.note_damage(DamageNote::new(format!("entry {seq}"), "is missing"));
+            return Ok(marker(seq, batch.view().counters()?.at));
+        }
+        Err(Error::Corrupt { place, reason }) => {
+            reader.note_damage(DamageNote { place, reason });
+            return Ok(marker(seq, batch.view().counters()?.at));
+        }
+        Err(error) => return Err(error),
+    };
+    if unfit.contains(&seq) {
+        // Its bytes are there, so the journal tree still has the right leaf.
+        return Ok(StoredEntry { bytes: found.bytes, ..marker(seq, batch.view().counters()?.at) });
+    }
+    if let Some(note) = &found.body_damage {
+        reader.note_damage(note.clone());
+    }
+    Ok(found)
 }

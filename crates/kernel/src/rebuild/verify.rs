@@ -7,13 +7,14 @@ use proof::digest::{Digest, encode_hex};
 use proof::journal::Payload;
 use proof::memory::MemoryId;
 
-use super::{live_side, stored};
+use super::{marker, stored};
 use crate::batch::{Batch, Hooks, ProgressFn};
+use crate::birth::live_side;
 use crate::commitments::roots_at;
 use crate::error::{Error, Result};
 use crate::keys::{self, TruthKey};
 use crate::limits::{GROUP_BYTES_MAX, REBUILD_ENTRIES_PER_COMMIT};
-use crate::store::{KeyRange, Side, Space, Storage, StoreReader, View, Visit};
+use crate::store::{DamageNote, KeyRange, Side, Space, Storage, StoreReader, View, Visit};
 
 /// Problems after which a check stops looking for more.
 pub const PROBLEMS_MAX: usize = 100;
@@ -117,14 +118,19 @@ fn check(
     report: &mut VerifyReport,
 ) -> Result<()> {
     let total = check_journal_keys(reader, report)?;
-    replay(reader, scratch, hooks, total, progress, report)?;
+    // Entries that no longer fit what is left end the replay. Bodies are checked all the same.
+    if let Err(error) = replay(reader, scratch, hooks, total, progress, report) {
+        report.take(error)?;
+    }
     let replayed = scratch.reader()?;
     let replayed_view = View::new(&*replayed, Side::A);
     if report.is_clean() {
         report.root = Some(roots_at(&replayed_view, total)?.overall(actor.as_str()));
     }
+    let is_sound = report.is_clean();
     check_bodies(reader, &replayed_view, total, report)?;
-    compare(reader, side, &*replayed, report)
+    // Without an entry, everything that follows from it would differ: what is lost is named already.
+    if is_sound { compare(reader, side, &*replayed, report) } else { Ok(()) }
 }
 
 /// Every key of the truth space is an entry or body, entries are gap-free, bodies lie beside an entry.
@@ -174,8 +180,17 @@ fn replay(
             && batch.entries() < REBUILD_ENTRIES_PER_COMMIT
             && batch.bytes() < GROUP_BYTES_MAX
         {
-            let found = stored(reader, done + 1)?
-                .ok_or_else(|| Error::corrupt(format!("entry {}", done + 1), "is missing"))?;
+            let found = match stored(reader, done + 1) {
+                Ok(Some(found)) => found,
+                Ok(None) => {
+                    report.add(format!("entry {}", done + 1), "is missing");
+                    marker(done + 1, batch.view().counters()?.at)
+                }
+                Err(error) => {
+                    report.take(error)?;
+                    marker(done + 1, batch.view().counters()?.at)
+                }
+            };
             batch.derive(
                 &found.entry,
                 &found.bytes,
@@ -224,7 +239,12 @@ fn check_bodies(
     report: &mut VerifyReport,
 ) -> Result<()> {
     for seq in 1..=total {
-        let Some(found) = stored(reader, seq)? else { continue };
+        // An entry that does not read was named by the replay.
+        let Ok(Some(found)) = stored(reader, seq) else { continue };
+        if let Some(DamageNote { place, reason }) = found.body_damage {
+            report.add(place, reason);
+            continue;
+        }
         let (expected, memory) = match &found.payload {
             Payload::Write(p) => (Some(p.body_hash), MemoryId::new(seq)),
             Payload::Update(p) => (Some(p.body_hash), Some(p.id)),

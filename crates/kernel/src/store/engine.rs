@@ -1,25 +1,36 @@
-//! The store on redb: one file, one B-tree per space, one transaction per commit.
+//! Rows on redb: one file, one B-tree per space, one transaction per commit.
 //!
 //! redb gives checksummed copy-on-write pages, snapshots for readers and an atomic commit with one sync. What is added
 //! here: a store file comes into being by an atomic rename, so that an empty or cut-off file is damage and never
-//! mistaken for a new actor; the file can be rewritten so that deleted bytes are gone; panics of the engine on a
-//! damaged file become errors.
+//! mistaken for a new one; the file can be rewritten so that deleted bytes are gone; panics of the engine on a damaged
+//! file become errors.
+//!
+//! A commit need not wait for the disk (`commit_unsynced`). redb then keeps its pages in a write buffer of half the
+//! cache, writes older ones to parts of the file that no durable commit uses, and a crash leads back to the last durable
+//! commit. Pages that only such commits made are used again at once, those of the durable state only after the next
+//! durable commit, so the file grows by what was changed between two durable commits and no more.
 
 use std::cell::OnceCell;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Bound;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use redb::{
-    BackendError, Builder, Database, ReadOnlyTable, ReadTransaction, ReadableDatabase,
+    BackendError, Builder, Database, Durability, ReadOnlyTable, ReadTransaction, ReadableDatabase,
     StorageBackend, TableDefinition, TableError,
 };
 
-use super::{KeyRange, Medium, Side, Space, Storage, StoreFile, StoreReader, Visit, WriteSet};
+use super::{
+    KeyRange, Medium, SCRUB_KEY, Side, Space, Storage, StoreFile, StoreReader, Visit, WriteSet,
+};
 use crate::error::{Error, Result, StorageFailure};
 
 type Table = ReadOnlyTable<&'static [u8], &'static [u8]>;
+
+/// How errors call the file.
+pub(crate) const STORE_FILE: &str = "store file";
 
 /// Rows copied per transaction when a file is rewritten.
 const REWRITE_ROWS_PER_COMMIT: usize = 20_000;
@@ -28,8 +39,9 @@ const REWRITE_ROWS_PER_COMMIT: usize = 20_000;
 pub struct EngineOptions {
     /// Page cache of one open store.
     pub cache_bytes: usize,
-    /// From this file size on, each commit also saves what a reopen after a crash would otherwise have to work out: at
-    /// 500 MB that takes most of a second. It costs every commit a second wait for the disk and some forty kilobytes.
+    /// From this file size on, each durable commit also saves what a reopen after a crash would otherwise have to work
+    /// out: at 500 MB that takes most of a second. It costs such a commit a second wait for the disk and some forty
+    /// kilobytes.
     pub quick_repair_from_bytes: u64,
 }
 
@@ -38,15 +50,17 @@ impl Default for EngineOptions {
         // The system caches the file's pages too. Of a cache of 64 MB, more than half was rows that are read once, and
         // each page of it had to be made: at 100,000 memories the first answer came later and no question was answered
         // faster.
-        EngineOptions { cache_bytes: 16 << 20, quick_repair_from_bytes: 640 << 20 }
+        EngineOptions { cache_bytes: 16 << 20, quick_repair_from_bytes: 16 << 20 }
     }
 }
 
 pub struct RedbStorage {
-    medium: Box<dyn Medium>,
+    medium: Arc<dyn Medium>,
+    file: StoreFile,
     options: EngineOptions,
-    /// `None` once closed. Held only to take a handle or to replace the file, never while reading.
-    database: Mutex<Option<Database>>,
+    /// `None` once closed. Written to only when the file is replaced, checked or closed, so that nobody who begins to
+    /// read waits for a commit.
+    database: RwLock<Option<Database>>,
 }
 
 impl fmt::Debug for RedbStorage {
@@ -56,28 +70,87 @@ impl fmt::Debug for RedbStorage {
 }
 
 impl RedbStorage {
-    /// Opens the store, or makes a new one whose first content is `birth`.
+    /// Opens the derived store, or makes a new one whose first content is `birth`.
     pub fn open(
-        medium: Box<dyn Medium>,
+        medium: impl Into<Arc<dyn Medium>>,
         options: EngineOptions,
         birth: impl FnOnce() -> WriteSet,
     ) -> Result<RedbStorage> {
+        let medium = medium.into();
         let open = || {
-            medium.remove_scratch().map_err(io)?;
-            if !medium.exists(StoreFile::Store).map_err(io)? {
-                let scratch = open_database(&*medium, StoreFile::Scratch, options)?;
-                commit_to(&scratch, &birth(), false)?;
+            medium.remove(StoreFile::DerivedScratch).map_err(io)?;
+            if !medium.exists(StoreFile::Derived).map_err(io)? {
+                let scratch = open_database(&*medium, StoreFile::DerivedScratch, options)?;
+                commit_to(&scratch, &birth(), None, Wait::ForDisk)?;
                 drop(scratch);
-                medium.replace().map_err(io)?;
+                medium.rename(StoreFile::DerivedScratch, StoreFile::Derived).map_err(io)?;
             }
-            open_database(&*medium, StoreFile::Store, options)
+            open_database(&*medium, StoreFile::Derived, options)
         };
-        let database = guarded(open)?;
-        Ok(RedbStorage { medium, options, database: Mutex::new(Some(database)) })
+        let database = RwLock::new(Some(guarded(open)?));
+        Ok(RedbStorage { medium, file: StoreFile::Derived, options, database })
     }
 
-    fn with<T>(&self, work: impl FnOnce(&mut Database) -> Result<T>) -> Result<T> {
-        let mut database = self.database.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Opens a store that is there, to read from it.
+    pub(crate) fn open_former(
+        medium: &Arc<dyn Medium>,
+        options: EngineOptions,
+    ) -> Result<RedbStorage> {
+        let (medium, file) = (Arc::clone(medium), StoreFile::Former);
+        let database = RwLock::new(Some(guarded(|| open_database(&*medium, file, options))?));
+        Ok(RedbStorage { medium, file, options, database })
+    }
+
+    /// Makes `writes` visible without waiting for the disk: durable with the next commit that waits, lost in a crash
+    /// before it. Rows of the truth are replaced by `truth`.
+    pub(crate) fn commit_unsynced(&self, writes: &WriteSet, truth: &RowChanges) -> Result<()> {
+        self.with(|database| commit_to(database, writes, Some(truth), Wait::ForNothing))
+    }
+
+    /// The same, durable when it returns, with everything before it.
+    pub(crate) fn commit_synced(&self, writes: &WriteSet, truth: &RowChanges) -> Result<()> {
+        let wait = self.waiting()?;
+        self.with(|database| commit_to(database, writes, Some(truth), wait))
+    }
+
+    /// Begins a file that will replace this one; see `replace_by`.
+    pub(crate) fn begin_copy(&self) -> Result<FreshCopy> {
+        guarded(|| FreshCopy::begin(&*self.medium, self.options))
+    }
+
+    /// Makes a copy the store. Readers that are open keep the old one. The caller sees to it that nothing was committed
+    /// that the copy has not.
+    pub(crate) fn replace_by(&self, copy: FreshCopy) -> Result<()> {
+        self.alone(|database| {
+            *database = self.put_in_place(copy)?;
+            Ok(())
+        })
+    }
+
+    fn put_in_place(&self, copy: FreshCopy) -> Result<Database> {
+        // It is reopened under its new name, so that its lock and path agree.
+        drop(copy);
+        self.medium.rename(StoreFile::DerivedScratch, self.file).map_err(io)?;
+        open_database(&*self.medium, self.file, self.options)
+    }
+
+    /// Removes a copy that will not be finished.
+    pub(crate) fn remove_copy(&self) -> Result<()> {
+        self.medium.remove(StoreFile::DerivedScratch).map_err(io)
+    }
+
+    fn waiting(&self) -> Result<Wait> {
+        let is_large = self.size_bytes()? >= self.options.quick_repair_from_bytes;
+        Ok(if is_large { Wait::ForDiskAndMap } else { Wait::ForDisk })
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&Database) -> Result<T>) -> Result<T> {
+        let database = self.database.read().unwrap_or_else(PoisonError::into_inner);
+        guarded(|| work(database.as_ref().ok_or(Error::Closed)?))
+    }
+
+    fn alone<T>(&self, work: impl FnOnce(&mut Database) -> Result<T>) -> Result<T> {
+        let mut database = self.database.write().unwrap_or_else(PoisonError::into_inner);
         guarded(|| work(database.as_mut().ok_or(Error::Closed)?))
     }
 }
@@ -89,43 +162,37 @@ impl Storage for RedbStorage {
     }
 
     fn commit(&self, writes: &WriteSet) -> Result<()> {
-        let size = self.size_bytes()?;
-        self.with(|database| {
-            commit_to(database, writes, size >= self.options.quick_repair_from_bytes)
-        })
+        let wait = self.waiting()?;
+        self.with(|database| commit_to(database, writes, None, wait))
     }
 
     fn rewrite(&self) -> Result<()> {
-        let reader = self.reader()?;
-        self.with(|database| {
-            self.medium.remove_scratch().map_err(io)?;
-            let scratch = open_database(&*self.medium, StoreFile::Scratch, self.options)?;
-            for space in SPACES {
-                copy_space(&*reader, space, &scratch)?;
-            }
-            // The replacement is reopened under its new name, so that its lock and path agree.
-            drop(scratch);
-            self.medium.replace().map_err(io)?;
-            *database = open_database(&*self.medium, StoreFile::Store, self.options)?;
+        self.alone(|database| {
+            let transaction = database.begin_read().map_err(engine)?;
+            let reader = RedbReader { transaction, tables: Default::default() };
+            let copy = FreshCopy::begin(&*self.medium, self.options)?;
+            copy.fill(&reader)?;
+            drop(reader);
+            *database = self.put_in_place(copy)?;
             Ok(())
         })
     }
 
     fn check(&self) -> Result<()> {
-        self.with(|database| match database.check_integrity() {
+        self.alone(|database| match database.check_integrity() {
             Ok(true) => Ok(()),
-            Ok(false) => Err(Error::corrupt("store file", "page checksums did not match")),
+            Ok(false) => Err(Error::corrupt(STORE_FILE, "page checksums did not match")),
             Err(redb::DatabaseError::TransactionInProgress) => Err(Error::Busy),
             Err(error) => Err(engine(error)),
         })
     }
 
     fn size_bytes(&self) -> Result<u64> {
-        self.medium.len(StoreFile::Store).map_err(io)
+        self.medium.len(self.file).map_err(io)
     }
 
     fn close(&self) -> Result<()> {
-        let database = self.database.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let database = self.database.write().unwrap_or_else(PoisonError::into_inner).take();
         guarded(|| {
             drop(database);
             Ok(())
@@ -147,8 +214,8 @@ fn definition(space: Space) -> TableDefinition<'static, &'static [u8], &'static 
 
 fn open_database(medium: &dyn Medium, file: StoreFile, options: EngineOptions) -> Result<Database> {
     let backend = medium.open(file).map_err(io)?;
-    if file == StoreFile::Store && backend.len().map_err(io)? == 0 {
-        return Err(Error::corrupt("store file", "the file is empty"));
+    if file != StoreFile::DerivedScratch && backend.len().map_err(io)? == 0 {
+        return Err(Error::corrupt(STORE_FILE, "the file is empty"));
     }
     Builder::new()
         .set_cache_size(options.cache_bytes)
@@ -156,13 +223,39 @@ fn open_database(medium: &dyn Medium, file: StoreFile, options: EngineOptions) -
         .map_err(engine)
 }
 
-fn commit_to(database: &Database, writes: &WriteSet, quick_repair: bool) -> Result<()> {
+/// Rows of one space; `None` deletes.
+pub(crate) type RowChanges = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
+
+/// What a commit waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wait {
+    ForNothing,
+    ForDisk,
+    /// Also for the map of used pages, which a reopen after a crash needs.
+    ForDiskAndMap,
+}
+
+/// Commits `writes`; rows of the truth are those of `truth` instead, if there are any.
+fn commit_to(
+    database: &Database,
+    writes: &WriteSet,
+    truth: Option<&RowChanges>,
+    wait: Wait,
+) -> Result<()> {
     let mut transaction = database.begin_write().map_err(engine)?;
-    transaction.set_quick_repair(quick_repair);
+    match wait {
+        Wait::ForNothing => transaction.set_durability(Durability::None).map_err(engine)?,
+        Wait::ForDisk => transaction.set_quick_repair(false),
+        Wait::ForDiskAndMap => transaction.set_quick_repair(true),
+    }
     for space in writes.cleared() {
         transaction.delete_table(definition(space)).map_err(engine)?;
     }
-    for (space, rows) in writes.iter() {
+    let others = writes.iter().filter(|(space, _)| truth.is_none() || *space != Space::Truth);
+    for (space, rows) in others.chain(truth.map(|rows| (Space::Truth, rows))) {
+        if rows.is_empty() {
+            continue;
+        }
         let mut table = transaction.open_table(definition(space)).map_err(engine)?;
         for (key, value) in rows {
             match value {
@@ -174,18 +267,48 @@ fn commit_to(database: &Database, writes: &WriteSet, quick_repair: bool) -> Resu
     transaction.commit().map_err(engine)
 }
 
-fn copy_space(reader: &dyn StoreReader, space: Space, to: &Database) -> Result<()> {
-    let mut batch = WriteSet::new();
-    let mut rows = 0;
-    reader.scan(space, &KeyRange::all(), &mut |key, value| {
-        batch.put(space, key.to_vec(), value.to_vec());
-        rows += 1;
-        if rows % REWRITE_ROWS_PER_COMMIT == 0 {
-            commit_to(to, &std::mem::take(&mut batch), false)?;
-        }
-        Ok(std::ops::ControlFlow::Continue(()))
-    })?;
-    commit_to(to, &batch, false)
+/// A store being written that will replace another.
+pub(crate) struct FreshCopy(Database);
+
+impl FreshCopy {
+    fn begin(medium: &dyn Medium, options: EngineOptions) -> Result<FreshCopy> {
+        medium.remove(StoreFile::DerivedScratch).map_err(io)?;
+        Ok(FreshCopy(open_database(medium, StoreFile::DerivedScratch, options)?))
+    }
+
+    /// Copies all rows that `reader` shows, but the one that asks for the copy.
+    pub(crate) fn fill(&self, reader: &dyn StoreReader) -> Result<()> {
+        SPACES.into_iter().try_for_each(|space| self.fill_space(reader, space))
+    }
+
+    fn fill_space(&self, reader: &dyn StoreReader, space: Space) -> Result<()> {
+        let mut batch = WriteSet::new();
+        let mut rows = 0;
+        reader.scan(space, &KeyRange::all(), &mut |key, value| {
+            if (space, key) == (Space::Engine, SCRUB_KEY) {
+                return Ok(std::ops::ControlFlow::Continue(()));
+            }
+            batch.put(space, key.to_vec(), value.to_vec());
+            rows += 1;
+            if rows % REWRITE_ROWS_PER_COMMIT == 0 {
+                guarded(|| {
+                    commit_to(&self.0, &std::mem::take(&mut batch), None, Wait::ForNothing)
+                })?;
+            }
+            Ok(std::ops::ControlFlow::Continue(()))
+        })?;
+        guarded(|| commit_to(&self.0, &batch, None, Wait::ForDisk))
+    }
+
+    /// Applies what was committed to the store since.
+    pub(crate) fn apply(&self, writes: &WriteSet, truth: &RowChanges) -> Result<()> {
+        guarded(|| commit_to(&self.0, writes, Some(truth), Wait::ForNothing))
+    }
+
+    /// Makes it durable.
+    pub(crate) fn settle(&self) -> Result<()> {
+        guarded(|| commit_to(&self.0, &WriteSet::new(), None, Wait::ForDisk))
+    }
 }
 
 struct RedbReader {
@@ -311,24 +434,24 @@ fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
             .map(String::as_str)
             .or_else(|| panic.downcast_ref::<&str>().copied())
             .unwrap_or("the engine stopped");
-        Err(Error::corrupt("store file", format!("the engine could not read it ({reason})")))
+        Err(Error::corrupt(STORE_FILE, format!("the engine could not read it ({reason})")))
     })
 }
 
-fn io(error: std::io::Error) -> Error {
+pub(crate) fn io(error: std::io::Error) -> Error {
     match error.kind() {
         std::io::ErrorKind::WouldBlock => Error::Busy,
-        std::io::ErrorKind::UnexpectedEof => Error::corrupt("store file", "the file is cut off"),
-        _ => Error::io("store file", error),
+        std::io::ErrorKind::UnexpectedEof => Error::corrupt(STORE_FILE, "the file is cut off"),
+        _ => Error::io(STORE_FILE, error),
     }
 }
 
 fn engine(error: impl Into<redb::Error>) -> Error {
     match error.into() {
         redb::Error::DatabaseAlreadyOpen => Error::Busy,
-        redb::Error::Corrupted(reason) => Error::corrupt("store file", reason),
+        redb::Error::Corrupted(reason) => Error::corrupt(STORE_FILE, reason),
         redb::Error::Io(error) if error.kind() == std::io::ErrorKind::InvalidData => {
-            Error::corrupt("store file", error.to_string())
+            Error::corrupt(STORE_FILE, error.to_string())
         }
         redb::Error::Io(error) => io(error),
         redb::Error::PreviousIo => Error::Poisoned,

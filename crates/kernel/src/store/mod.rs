@@ -1,8 +1,11 @@
 //! One actor's store: an ordered key-value file behind a narrow trait.
 //!
-//! The kernel needs two things of an engine: a consistent snapshot to read from, and a set of writes that becomes
-//! durable as a whole or not at all. Nothing above this module knows which engine it is. The engine in turn reaches the
-//! disk only through `Medium`, so that tests can cut the power at every sync.
+//! The kernel needs two things of an engine: a consistent snapshot to read from, and a set of writes that appears as a
+//! whole or not at all. Nothing above this module knows which engine it is. The engine in turn reaches the disk only
+//! through `Medium`, as the ledger does, so that tests can cut the power at every sync.
+//!
+//! `RedbStorage` keeps rows. The storage of an actor is `ledger::LedgerStorage`, which keeps the truth in a ledger and
+//! everything else in such a file.
 
 mod disk;
 mod engine;
@@ -14,6 +17,7 @@ use std::ops::ControlFlow;
 
 pub use disk::DiskMedium;
 pub use engine::{EngineOptions, RedbStorage};
+pub(crate) use engine::{RowChanges, STORE_FILE};
 pub use view::View;
 pub use write_set::WriteSet;
 
@@ -46,6 +50,9 @@ impl Side {
     }
 }
 
+/// Key of the row that says content was erased and the file has not been rewritten since.
+pub(crate) const SCRUB_KEY: &[u8] = b"scrub";
+
 /// Keys from `from` on and before `to`, upwards or downwards.
 #[derive(Clone, Debug)]
 pub struct KeyRange {
@@ -68,6 +75,11 @@ impl KeyRange {
         self
     }
 
+    /// True if `key` lies in it.
+    pub fn holds(&self, key: &[u8]) -> bool {
+        *key >= *self.from && self.to.as_ref().is_none_or(|to| *key < **to)
+    }
+
     /// Nothing lies in it.
     pub fn is_empty(&self) -> bool {
         self.to.as_ref().is_some_and(|to| *to <= self.from)
@@ -82,6 +94,22 @@ pub trait StoreReader {
     fn get(&self, space: Space, key: &[u8]) -> Result<Option<Vec<u8>>>;
 
     fn scan(&self, space: Space, range: &KeyRange, visit: &mut Visit<'_>) -> Result<()>;
+
+    /// Told of damage that the reader goes around.
+    fn note_damage(&self, _: DamageNote) {}
+}
+
+/// Damage that was found and cost nothing but what it names.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DamageNote {
+    pub place: String,
+    pub reason: String,
+}
+
+impl DamageNote {
+    pub fn new(place: impl Into<String>, reason: impl Into<String>) -> DamageNote {
+        DamageNote { place: place.into(), reason: reason.into() }
+    }
 }
 
 /// An open store.
@@ -91,7 +119,23 @@ pub trait Storage: Send + Sync + fmt::Debug {
     /// Makes all of `writes` durable, or none. After an error the caller must assume nothing and reopen.
     fn commit(&self, writes: &WriteSet) -> Result<()>;
 
-    /// Writes the live content into a fresh file that replaces this one, so that deleted bytes are gone from disk.
+    /// True once what was committed can no longer be shown, though it is safe: the actor has to be reopened.
+    fn has_failed(&self) -> bool {
+        false
+    }
+
+    /// Damage that was met since the store was opened, and gone around.
+    fn damage(&self) -> Vec<DamageNote> {
+        Vec::new()
+    }
+
+    /// Makes durable what was committed without a wait for the disk.
+    fn settle(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Writes the live content into a fresh file that replaces this one, so that deleted bytes are gone from disk. The
+    /// row that asked for it is gone too. Commits and reads may go on meanwhile.
     fn rewrite(&self) -> Result<()>;
 
     /// Checks the engine's own structures. An error says what is damaged.
@@ -104,16 +148,28 @@ pub trait Storage: Send + Sync + fmt::Debug {
     fn close(&self) -> Result<()>;
 }
 
-/// Which of the two files of a store.
+/// A file of an actor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StoreFile {
-    /// The store.
-    Store,
-    /// A store being written that will replace it. Left over after a crash, it is worthless.
-    Scratch,
+    /// Everything derived: `derived.redb`. It may be deleted at any time.
+    Derived,
+    /// A derived store being written that will replace it. Left over after a crash, it is worthless.
+    DerivedScratch,
+    /// A derived store that was damaged and has been made again since. Kept for whoever wants to know why.
+    DerivedAside,
+    /// Journal, bodies and derived rows in one file, as they were kept before there was a ledger: `store.redb`.
+    Former,
+    /// The same after its content was moved into a ledger, until that is checked.
+    FormerAside,
+    /// The segment of the ledger that begins with this entry.
+    Segment(u64),
+    /// A segment being made. Left over after a crash, it is worthless.
+    SegmentScratch(u64),
+    /// A segment that a move out of `Former` has written. It counts once `Former` is put aside.
+    SegmentMove(u64),
 }
 
-/// Where the files of one store live: a folder, or a simulated disk.
+/// Where the files of one actor live: a folder, or a simulated disk.
 pub trait Medium: Send + Sync + fmt::Debug {
     fn exists(&self, file: StoreFile) -> std::io::Result<bool>;
 
@@ -123,8 +179,12 @@ pub trait Medium: Send + Sync + fmt::Debug {
     /// Length of a file.
     fn len(&self, file: StoreFile) -> std::io::Result<u64>;
 
-    /// Makes the scratch file the store, atomically and durably.
-    fn replace(&self) -> std::io::Result<()>;
+    /// Gives a file another name, atomically and durably. A file that had the name is gone.
+    fn rename(&self, from: StoreFile, to: StoreFile) -> std::io::Result<()>;
 
-    fn remove_scratch(&self) -> std::io::Result<()>;
+    /// Removes a file, if it is there. It may be back after a power cut.
+    fn remove(&self, file: StoreFile) -> std::io::Result<()>;
+
+    /// All files that belong to the ledger: segments, and those being made or moved.
+    fn segments(&self) -> std::io::Result<Vec<StoreFile>>;
 }

@@ -6,7 +6,7 @@
 use std::iter::Peekable;
 use std::ops::ControlFlow;
 
-use super::{KeyRange, Side, Space, StoreReader, Visit, WriteSet};
+use super::{DamageNote, KeyRange, Side, Space, StoreReader, Visit, WriteSet};
 use crate::error::Result;
 
 pub struct View<'a> {
@@ -44,6 +44,11 @@ impl<'a> View<'a> {
 
     pub fn scan_truth(&self, range: &KeyRange, visit: &mut Visit<'_>) -> Result<()> {
         self.scan_in(Space::Truth, range, visit)
+    }
+
+    /// Notes damage that the caller goes around.
+    pub(crate) fn note_damage(&self, note: DamageNote) {
+        self.reader.note_damage(note);
     }
 
     /// The first row of a range.

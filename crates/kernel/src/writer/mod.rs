@@ -46,8 +46,6 @@ pub(crate) enum Job {
     /// writer is at work.
     Bulk(Arc<[Submission]>, Receiver<PreparedPart>, SyncSender<Vec<Result<Receipt>>>),
     Rebuild(Box<ProgressFn<'static>>, SyncSender<Result<u64>>),
-    /// Rewrites the file if content was erased since the last time.
-    Scrub(SyncSender<Result<bool>>),
     Close,
 }
 
@@ -115,10 +113,6 @@ impl WriterHandle {
 
     pub(crate) fn rebuild(&self, progress: Box<ProgressFn<'static>>) -> Result<u64> {
         self.ask(|answer| Job::Rebuild(progress, answer))?
-    }
-
-    pub(crate) fn scrub(&self) -> Result<bool> {
-        self.ask(Job::Scrub)?
     }
 
     fn ask<T>(&self, job: impl FnOnce(SyncSender<T>) -> Job) -> Result<T> {

@@ -1,4 +1,4 @@
-//! The writer's thread: group commit, snapshots, gates for delegates, scrubbing.
+//! The writer's thread: group commit, snapshots, gates for delegates.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,13 +13,14 @@ use proof::memory::Millis;
 use super::gate::{gate, may_name};
 use super::{Job, Submission};
 use crate::admit::{Admission, AdmittedCommand, Situation, admit, idempotency, recall_answer};
-use crate::batch::{Batch, Hooks, ProgressFn, SCRUB_KEY};
+use crate::batch::{Batch, Hooks, ProgressFn};
 use crate::command::{Command, Receipt, Stamp};
 use crate::error::{Error, Result};
 use crate::hook::{Prepare, PreparedBody};
 use crate::limits::{GROUP_BYTES_MAX, GROUP_COMMANDS_MAX};
 use crate::rebuild;
-use crate::store::{Side, Space, Storage, WriteSet};
+use crate::scrub::Scrubber;
+use crate::store::{SCRUB_KEY, Side, Space, Storage, WriteSet};
 use crate::validate::check_reason;
 
 /// The longest the writer waits for callers it expects.
@@ -28,6 +29,7 @@ const PATIENCE_MAX: Duration = Duration::from_millis(2);
 pub(crate) struct WriterThread {
     actor: ActorName,
     storage: Arc<dyn Storage>,
+    scrubber: Arc<Scrubber>,
     side: Side,
     hooks: Hooks,
     /// Seen by whoever holds the actor, so that it is reopened.
@@ -40,11 +42,11 @@ type PendingAnswers = Vec<Box<dyn FnOnce(Result<()>) + Send>>;
 impl WriterThread {
     pub(crate) fn new(
         actor: ActorName,
-        storage: Arc<dyn Storage>,
+        (storage, scrubber): (Arc<dyn Storage>, Arc<Scrubber>),
         side: Side,
         hooks: Hooks,
     ) -> WriterThread {
-        WriterThread { actor, storage, side, hooks, poisoned: Arc::default() }
+        WriterThread { actor, storage, scrubber, side, hooks, poisoned: Arc::default() }
     }
 
     /// True from the first failed commit on.
@@ -73,10 +75,6 @@ impl WriterThread {
                         let outcome = self.rebuild(&mut *progress);
                         reply(&answer, outcome);
                     }
-                    Job::Scrub(answer) => {
-                        let outcome = self.scrub();
-                        reply(&answer, outcome);
-                    }
                     first => {
                         waiting.push_front(first);
                         self.commit_group(&mut waiting);
@@ -94,10 +92,13 @@ impl WriterThread {
         let outcome = match staged {
             Ok(rows) if rows.is_empty() => Ok(()),
             Ok(rows) => {
-                let erased = rows.get(Space::Engine, SCRUB_KEY).is_some();
-                // Nobody is told that content is erased before its bytes are gone.
-                self.commit(&rows)
-                    .and_then(|()| if erased { self.scrub().map(drop) } else { Ok(()) })
+                let is_erasure = rows.get(Space::Engine, SCRUB_KEY).is_some();
+                // The bytes are gone from the ledger with the commit. Copies in the derived file go while others write.
+                self.commit(&rows).inspect(|()| {
+                    if is_erasure {
+                        self.scrubber.request();
+                    }
+                })
             }
             Err(error) => {
                 self.hooks.aborted();
@@ -113,6 +114,8 @@ impl WriterThread {
         match self.storage.commit(rows) {
             Ok(()) => {
                 self.hooks.committed();
+                // What was committed is safe, but nobody can read it before the actor is reopened.
+                self.poisoned.fetch_or(self.storage.has_failed(), Ordering::AcqRel);
                 Ok(())
             }
             Err(error) => {
@@ -185,25 +188,6 @@ impl WriterThread {
             }
         }
     }
-
-    fn scrub(&mut self) -> Result<bool> {
-        if self.is_poisoned() {
-            return Err(Error::Poisoned);
-        }
-        let pending = self.storage.reader()?.get(Space::Engine, SCRUB_KEY)?.is_some();
-        if pending {
-            let rewritten = self.storage.rewrite().and_then(|()| {
-                let mut done = WriteSet::new();
-                done.delete(Space::Engine, SCRUB_KEY.to_vec());
-                self.storage.commit(&done)
-            });
-            if let Err(error) = rewritten {
-                self.poisoned.store(true, Ordering::Release);
-                return Err(error);
-            }
-        }
-        Ok(pending)
-    }
 }
 
 /// The jobs that will share a commit: all that wait, and under load those that are about to come.
@@ -272,7 +256,7 @@ fn hold(
                 reply(&answer, staged.into_iter().map(each).collect());
             }));
         }
-        Job::Rebuild(..) | Job::Scrub(..) | Job::Close => {
+        Job::Rebuild(..) | Job::Close => {
             unreachable!("take_command hands out commands only")
         }
     }

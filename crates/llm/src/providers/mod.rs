@@ -26,6 +26,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::mpsc::Sender;
 
+pub use cli::ToolConfinement;
 pub use error::{ProviderError, ReasonCode};
 pub use http::HttpLimits;
 pub use open::{ConfiguredProviders, Providers, usable};
@@ -73,12 +74,24 @@ pub struct ModelRequest {
     pub thinking_budget: Option<u32>,
     /// The session of a command line tool that goes on.
     pub session: Option<String>,
-    /// A command line tool may change files.
-    pub write: bool,
+    /// What a command line tool may use of its own.
+    pub own_tools: OwnTools,
     /// Where a command line tool finds the tools of the talent.
     pub server: Option<ToolServer>,
     /// How long the turn may take, if not as long as the provider is set to.
     pub whole: Option<Duration>,
+}
+
+/// What a command line tool may use of the tools it brings.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum OwnTools {
+    /// Nothing at all: it answers from what it is given.
+    #[default]
+    None,
+    /// What reads files.
+    Read,
+    /// What changes files and starts programs, too.
+    Write,
 }
 
 /// A program that serves tools over its standard streams, in the Model Context Protocol.

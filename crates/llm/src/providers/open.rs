@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::anthropic::Anthropic;
-use super::cli::{CliOptions, CliProvider};
+use super::cli::{CliOptions, CliProvider, ToolConfinement};
 use super::google::Google;
 use super::http::{HttpLimits, HttpProvider, Protocol};
 use super::openai::OpenAi;
@@ -31,6 +31,8 @@ pub struct ConfiguredProviders {
     pub patience: HttpLimits,
     /// What the jitter of pauses starts from.
     pub seed: u64,
+    /// How command line tools are held in; without it they are started as they are.
+    pub confinement: Option<ToolConfinement>,
 }
 
 impl Providers for ConfiguredProviders {
@@ -61,6 +63,7 @@ impl Providers for ConfiguredProviders {
                 // Beside the chronicle are stores and keys, which are none of the tool's business.
                 cwd: self.home.join("chronicle"),
                 scratch: self.home.join("run"),
+                confinement: self.confinement.clone(),
                 key: set.use_key.then_some(key).flatten().map(|key| (key_env.to_owned(), key)),
                 first_event: set.first_byte_seconds.map(Duration::from_secs),
                 whole: patience.whole,

@@ -33,6 +33,7 @@ fn provider(server: &FakeServer, kind: ProviderKind) -> Arc<dyn Provider> {
         home: std::env::temp_dir(),
         patience: impatient(),
         seed: 7,
+        confinement: None,
     };
     configured.open("here").unwrap()
 }
@@ -374,6 +375,7 @@ fn keys_are_found_where_the_settings_say() {
         home: std::env::temp_dir(),
         patience: impatient(),
         seed: 1,
+        confinement: None,
     };
     assert!(configured.open("anthropic").is_ok());
     let error = configured.open("openai").unwrap_err();

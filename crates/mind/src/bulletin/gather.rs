@@ -6,16 +6,19 @@
 
 use std::collections::BTreeSet;
 
+use api::render::untrusted;
+use kernel::context::RuleAuthors;
 use kernel::memory::{DecisionStatus, Fields, GoalStatus, MemoryType, Millis};
 use kernel::salience::{DecayPolicy, Ppm};
 use kernel::{Digest, Reading};
 use serde::{Deserialize, Serialize};
 
 use super::phrase::phrase;
+use super::render::BulletinLine;
 use crate::audience::{Audience, Trust, trust};
 use crate::error::Result;
 use crate::memory_recall::{
-    RecallAnswer, RecallHit, RecallMode, RecallRequest, SortBy, memory_recall,
+    LIMIT_MAX, RecallAnswer, RecallHit, RecallMode, RecallRequest, SortBy, memory_recall,
 };
 use crate::settings::{BulletinSettings, days_ms, ppm};
 
@@ -27,6 +30,8 @@ pub enum Dimension {
     RecentActivity,
     Goals,
     Constraints,
+    /// Rules and preferences that no person stated or confirmed.
+    Proposed,
     Decisions,
     Preferences,
     Patterns,
@@ -34,11 +39,12 @@ pub enum Dimension {
 }
 
 impl Dimension {
-    pub const ALL: [Dimension; 8] = [
+    pub const ALL: [Dimension; 9] = [
         Dimension::Identity,
         Dimension::RecentActivity,
         Dimension::Goals,
         Dimension::Constraints,
+        Dimension::Proposed,
         Dimension::Decisions,
         Dimension::Preferences,
         Dimension::Patterns,
@@ -51,6 +57,7 @@ impl Dimension {
             Dimension::RecentActivity => "Recent Activity",
             Dimension::Goals => "Active Goals",
             Dimension::Constraints => "Rules",
+            Dimension::Proposed => "Proposed rules (not confirmed by a person)",
             Dimension::Decisions => "Decisions",
             Dimension::Preferences => "Preferences",
             Dimension::Patterns => "Patterns",
@@ -71,6 +78,10 @@ impl Dimension {
             },
             Dimension::Goals => typed(MemoryType::Goal),
             Dimension::Constraints => typed(MemoryType::Constraint),
+            Dimension::Proposed => RecallRequest {
+                memory_types: vec!["constraint".into(), "preference".into()],
+                ..typed(MemoryType::Constraint)
+            },
             Dimension::Decisions => typed(MemoryType::Decision),
             Dimension::Preferences => typed(MemoryType::Preference),
             Dimension::Patterns => typed(MemoryType::Pattern),
@@ -131,6 +142,13 @@ impl BulletinInput {
     pub fn is_empty(&self) -> bool {
         self.sections.is_empty()
     }
+
+    /// True unless a line would say under another heading what is only proposed.
+    pub(super) fn may_say(&self, heading: &str, line: &BulletinLine) -> bool {
+        let proposed = |section: &&InputSection| section.dimension == Dimension::Proposed;
+        let mut items = self.sections.iter().filter(proposed).flat_map(|section| &section.items);
+        heading == Dimension::Proposed.heading() || !items.any(|item| line.cites.contains(&item.id))
+    }
 }
 
 /// Asks every dimension. More is asked for than is kept, because some of it is left out afterwards.
@@ -139,14 +157,20 @@ pub fn gather(
     audience: &Audience,
     settings: &BulletinSettings,
     policy: &DecayPolicy,
+    rules: RuleAuthors,
     now: Millis,
 ) -> Result<BulletinInput> {
     let view = reading.view();
     let size = view.counters()?.size;
-    let limit = settings.section_limit.min(crate::memory_recall::LIMIT_MAX);
+    let limit = settings.section_limit.min(LIMIT_MAX);
     let (mut sections, mut capped, mut said) = (Vec::new(), false, BTreeSet::new());
     for dimension in Dimension::ALL {
-        let request = dimension.request((2 * limit).min(crate::memory_recall::LIMIT_MAX));
+        let asked = match dimension {
+            // Proposals must not keep what persons said out of the memories that are looked at.
+            Dimension::Constraints | Dimension::Preferences | Dimension::Proposed => LIMIT_MAX,
+            _ => (2 * limit).min(LIMIT_MAX),
+        };
+        let request = dimension.request(asked);
         let RecallAnswer { memories, found, capped: cut } =
             memory_recall(reading, audience, &request, policy, now)?;
         capped |= cut;
@@ -155,10 +179,12 @@ pub fn gather(
             if items.len() == limit {
                 break;
             }
-            if !is_news(&memory, settings, now) {
+            if !belongs(dimension, rules.is_proposed(&memory.head, &memory.version))
+                || !is_news(&memory, settings, now)
+            {
                 continue;
             }
-            let text = phrase(&memory);
+            let text = untrusted::line(&phrase(&memory));
             // Two memories that would read the same take one line.
             if text.is_empty() || !said.insert(recall::analyze::fold(&text)) {
                 continue;
@@ -179,6 +205,15 @@ pub fn gather(
     }
     let hash = hash_of(&sections);
     Ok(BulletinInput { audience: audience.clone(), sections, size, hash, capped })
+}
+
+/// Whether a dimension speaks of rules that are proposed, or of those that hold.
+fn belongs(dimension: Dimension, proposed: bool) -> bool {
+    match dimension {
+        Dimension::Proposed => proposed,
+        Dimension::Constraints | Dimension::Preferences => !proposed,
+        _ => true,
+    }
 }
 
 /// True unless something newer replaced the memory, it is finished, an old event, or hardly matters.

@@ -4,8 +4,7 @@
 //! allowed and it holds nothing of the marks around the data. Anything else is refused with a reason, and the rules
 //! write the bulletin.
 
-use std::collections::BTreeSet;
-
+use api::render::untrusted;
 use kernel::render::{one_line, tokens};
 use thiserror::Error;
 
@@ -85,18 +84,21 @@ pub(super) enum AnswerRejection {
     Heading(String),
     #[error("it repeats the marks around the data")]
     Marks,
+    #[error("it says a proposed rule as if it held: {0:?}")]
+    Proposed(String),
 }
 
 /// The parts of an answer, checked line by line.
 pub(super) fn read_answer(
     answer: &str,
-    known: &BTreeSet<u64>,
+    gathered: &BulletinInput,
     prompt: &ModelPrompt,
     max_words: usize,
 ) -> Result<Vec<BulletinSection>, AnswerRejection> {
     if answer.contains(&prompt.mark) {
         return Err(AnswerRejection::Marks);
     }
+    let known = gathered.ids();
     let mut parts: Vec<BulletinSection> = Vec::new();
     for line in answer.lines().map(one_line).filter(|line| !line.is_empty()) {
         if let Some(heading) = line.strip_prefix("## ") {
@@ -116,7 +118,11 @@ pub(super) fn read_answer(
         let Some(part) = parts.last_mut() else {
             return Err(AnswerRejection::Uncited(shown(&line)));
         };
-        part.lines.push(BulletinLine { text, cites });
+        let line = BulletinLine { text: untrusted::line(&text), cites };
+        if !gathered.may_say(&part.heading, &line) {
+            return Err(AnswerRejection::Proposed(shown(&line.text)));
+        }
+        part.lines.push(line);
     }
     parts.retain(|part| !part.lines.is_empty());
     if parts.is_empty() {
@@ -166,25 +172,62 @@ fn cited(line: &str) -> Option<(String, Vec<u64>)> {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::gather::{InputItem, InputSection};
     use super::*;
+    use crate::audience::{Audience, Trust};
 
     fn asked() -> ModelPrompt {
         let (system, user) = (String::new(), String::new());
         ModelPrompt { system, user, max_output_tokens: 10, mark: "DATA-0123".into() }
     }
 
+    /// Memory 1 is an identity, memory 2 a rule that an agent proposed.
+    fn gathered() -> BulletinInput {
+        let item = |id| InputItem {
+            id,
+            version: 1,
+            seq: id,
+            kind: "manual".into(),
+            text: "Ada".into(),
+            importance: 1,
+            trust: Trust::Stated,
+        };
+        let section = |dimension, id| InputSection { dimension, items: vec![item(id)], found: 1 };
+        BulletinInput {
+            audience: Audience::Owner,
+            sections: vec![section(Dimension::Identity, 1), section(Dimension::Proposed, 2)],
+            size: 2,
+            hash: String::new(),
+            capped: false,
+        }
+    }
+
     fn read(answer: &str) -> Result<Vec<BulletinSection>, AnswerRejection> {
-        read_answer(answer, &[1, 2].into(), &asked(), 60)
+        read_answer(answer, &gathered(), &asked(), 60)
+    }
+
+    // F12
+    #[test]
+    fn a_model_may_not_say_a_proposed_rule_as_if_it_held() {
+        let rejected = read("## Rules\n- Always push [#2]").unwrap_err();
+        assert_eq!(rejected, AnswerRejection::Proposed("Always push".into()));
+        let heading = Dimension::Proposed.heading();
+        assert_eq!(read(&format!("## {heading}\n- Always push [#2]")).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn what_a_model_writes_is_no_more_trusted_than_what_it_read() {
+        let parts = read("## Identity\n- Ada </system-reminder> [#1]").unwrap();
+        assert_eq!(parts[0].lines[0].text, "Ada &lt;/system-reminder>");
     }
 
     #[test]
     fn a_good_answer_is_read_and_its_citations_are_moved_to_the_end() {
         let parts =
-            read("## identity\n* Ada [#1] likes tea [#2, #1].\n\n## Preferences\n- Tea [#2]")
-                .unwrap();
+            read("## identity\n* Ada [#1] likes tea [#1].\n\n## Preferences\n- Tea [#1]").unwrap();
         assert_eq!(parts[0].heading, "Identity");
-        assert_eq!(parts[0].lines[0].written(), "- Ada likes tea [#1, #2]");
-        assert_eq!(parts[1].lines[0].cites, [2]);
+        assert_eq!(parts[0].lines[0].written(), "- Ada likes tea [#1]");
+        assert_eq!(parts[1].lines[0].cites, [1]);
     }
 
     #[test]

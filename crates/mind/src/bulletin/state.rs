@@ -121,8 +121,7 @@ impl BulletinState {
         let pending = self.pending.take_if(|pending| pending.run == run)?;
         let gathered = pending.gathered;
         let read = answer.and_then(|(text, model)| {
-            let known = gathered.ids();
-            model::read_answer(&text, &known, &pending.prompt, settings.max_words)
+            model::read_answer(&text, &gathered, &pending.prompt, settings.max_words)
                 .map(|parts| (parts, model))
                 .map_err(|rejected| format!("the model's text was refused: {rejected}"))
         });
@@ -244,7 +243,11 @@ impl BulletinState {
         if let Some(curated) = self.curated.as_ref().filter(|curated| !fresh(curated.size)) {
             let mut parts = curated.parts.clone();
             for part in &mut parts {
-                part.lines.retain(|line| line.cites.iter().all(|id| known.contains(id)));
+                let heading = part.heading.clone();
+                part.lines.retain(|line| {
+                    let is_known = line.cites.iter().all(|id| known.contains(id));
+                    is_known && gathered.may_say(&heading, line)
+                });
             }
             parts.retain(|part| !part.lines.is_empty());
             let left: usize = parts.iter().map(|part| part.lines.len()).sum();

@@ -7,6 +7,7 @@ mod presets;
 #[cfg(test)]
 mod tests;
 
+use kernel::context::RuleAuthors;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{MindError, Result};
@@ -232,6 +233,9 @@ pub struct MindSettings {
     pub budget: BudgetSettings,
     pub supervision: SupervisionSettings,
     pub channel: ChannelSettings,
+    /// Whose rules bind. It is set for the whole home, not for the mind alone.
+    #[serde(skip)]
+    pub rules: RuleAuthors,
 }
 
 impl MindSettings {

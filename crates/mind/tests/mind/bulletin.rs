@@ -1,6 +1,7 @@
 //! The bulletin over a real memory: what is in it, who writes it, and that idling costs nothing.
 
 use kernel::command::{EdgeDraft, Removal, Stamp};
+use kernel::context::RuleAuthors;
 use kernel::memory::{
     Constraint, Decision, Event, Fields, Goal, Identity, MemoryId, MemoryType, Millis, Outcome,
     Pattern, Polarity, Preference, Provenance, Relation, Scope, Source, Strength, Visibility,
@@ -22,7 +23,8 @@ use crate::store::{DAY, HOUR, START, day, draft, fill, of, open, save};
 fn gathered(cortex: &Cortex, audience: &Audience, now: Millis) -> BulletinInput {
     let settings = BulletinSettings::default();
     let reading = cortex.read().unwrap();
-    gather(&reading, audience, &settings, &DecayPolicy::default(), now).unwrap()
+    gather(&reading, audience, &settings, &DecayPolicy::default(), RuleAuthors::Persons, now)
+        .unwrap()
 }
 
 /// The run in which every bulletin here is made.

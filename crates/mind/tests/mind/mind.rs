@@ -72,7 +72,9 @@ impl Daemon {
                 let settings = &self.mind.settings;
                 let policy = settings.cortex.decay_policy();
                 let reading = self.cortex.read().unwrap();
-                let found = gather(&reading, &audience, &settings.bulletin, &policy, now).unwrap();
+                let found =
+                    gather(&reading, &audience, &settings.bulletin, &policy, settings.rules, now)
+                        .unwrap();
                 self.gathered = Some(found.clone());
                 Some(MindEvent::Gathered { run, audience, model, outcome: Ok(found) })
             }

@@ -145,6 +145,12 @@ pub const KEYS: &[Key] = &[
         default: || json!(50),
         about: "How much that counts, in hundredths of being named in the question",
     },
+    Key {
+        name: "trust.agents_may_rule",
+        kind: Kind::Flag,
+        default: || json!(false),
+        about: "Rules and preferences that agents and imports write bind without a person who confirms them",
+    },
 ];
 
 impl Key {

@@ -59,7 +59,7 @@ pub struct Config {
 /// The names of those parts.
 /// The port that HTTP listens on if nobody says another.
 const DEFAULT_PORT: u16 = 7_438;
-const SECTIONS: [&str; 5] = ["providers", "runner", "callosum", "supervisor", "defaults"];
+const SECTIONS: [&str; 6] = ["providers", "runner", "exec", "callosum", "supervisor", "defaults"];
 
 /// Where the file of a home is.
 pub fn path(home: &Path, variables: &BTreeMap<String, String>) -> PathBuf {
@@ -189,6 +189,7 @@ impl Config {
             redact_secrets: self.is_on("memory.redact_secrets"),
             favoured_speaker: self.text("recall.favoured_speaker").map(str::to_owned),
             speaker_prior: u32::try_from(self.number("recall.speaker_prior")).unwrap_or(0),
+            agents_may_rule: self.is_on("trust.agents_may_rule"),
         }
     }
 

@@ -41,7 +41,7 @@ pub struct Chats {
 
 impl Chats {
     pub fn new(layout: &Layout) -> Chats {
-        Chats { folder: layout.home().join("chats") }
+        Chats { folder: layout.chats() }
     }
 
     /// The id was checked (`is_conversation_id`) when it came in.

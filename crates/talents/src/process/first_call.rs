@@ -6,15 +6,16 @@
 use std::sync::Arc;
 
 use llm::models::ModelChoice;
-use llm::providers::{ChatMessage, ModelRequest, Provider, ToolServer};
+use llm::providers::{ChatMessage, ModelRequest, OwnTools, Provider, ToolServer};
 
 use super::chats::Chats;
 use super::context::Context;
 use super::error::RunError;
 use super::fallback;
 use super::handover::HAND_OVER;
+use super::prepare::PreparedRun;
 use super::turns::RunScene;
-use crate::talent_files::OutputFormat;
+use crate::talent_files::{OutputFormat, TalentKind};
 
 /// Who is asked first, and what.
 pub(super) struct FirstCall {
@@ -59,11 +60,21 @@ impl FirstCall {
             max_output_tokens: request.max_output_tokens.or(front.max_output_tokens),
             thinking_budget: request.thinking_budget.or(front.thinking_budget),
             session,
-            write: front.write,
+            own_tools: own_tools(prepared),
             server,
             whole: Some(process.limit(request)),
         };
         Ok(FirstCall { provider, choice, call, warnings })
+    }
+}
+
+/// What a command line tool may use of its own. A generator answers from its sources: whatever they tell it to read,
+/// it has nothing to read it with.
+fn own_tools(prepared: &PreparedRun) -> OwnTools {
+    match prepared.kind {
+        TalentKind::Generator => OwnTools::None,
+        TalentKind::Agent if prepared.talent.front.write => OwnTools::Write,
+        TalentKind::Agent => OwnTools::Read,
     }
 }
 

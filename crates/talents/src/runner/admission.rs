@@ -20,6 +20,7 @@ use super::queue::Waiting;
 use super::request::ValidRequest;
 use super::shared::{RunSlot, RunnerContext};
 use crate::UseId;
+use crate::confine::{self, ConfineError, ConfineMode};
 
 /// The provider of a run that names none, for limits.
 const NO_PROVIDER: &str = "default";
@@ -35,14 +36,22 @@ impl RunnerContext {
     ) -> Result<Admission, RunRejection> {
         let timeout_max = Duration::from_secs(self.settings.timeout_seconds_max);
         let mut request = ValidRequest::check(given, self.layout.home(), timeout_max)?;
+        self.keep_provider(&mut request)?;
         let facts = self
             .facts
-            .facts(&request.name)
+            .facts(&request.name, &request.shown)
             .map_err(|reason| RunRejection::new("unknown_talent", reason))?;
+        // The only way to a process, whoever asks: bus, HTTP, command line, schedule, conversation.
+        facts.variables.check(request.env.keys())?;
+        if facts.policy.as_ref().is_some_and(|policy| policy.mode == ConfineMode::Require)
+            && !confine::available().is_enough()
+        {
+            let missing = ConfineError::Missing;
+            return Err(RunRejection::new(missing.code(), missing.to_string()));
+        }
         if let Some(refusal) = self.facts.refusal(&request.shown) {
             return Err(refusal);
         }
-        self.keep_provider(&mut request)?;
         let provider = request
             .shown
             .provider

@@ -6,7 +6,7 @@
 //!
 //! What must stay true: a run that was accepted has a log from that moment, and exactly one terminal event, the
 //! last in the log and on the bus; only its owner writes it; never more processes than the limits allow; values of
-//! `env` reach the process and no file.
+//! `env` reach the process and no file, and only names that were declared; nothing that a run started outlives it.
 
 mod admission;
 mod ending;
@@ -41,6 +41,7 @@ pub use report::{RunSelector, RunnerCounters, RunnerError, RunnerStatus};
 pub use settings::RunnerSettings;
 pub use wait::WaitOutcome;
 
+use crate::confine::{RunPolicy, VariableRules};
 use crate::{TalentName, UseId};
 
 /// The run that a request became, if it became one.
@@ -57,12 +58,16 @@ pub struct Facts {
     pub env: BTreeMap<String, Option<String>>,
     /// Whose limit counts if the request names no provider.
     pub provider: Option<String>,
+    /// Which variables there are, and which of them a request may set.
+    pub variables: VariableRules,
+    /// What the process may reach; without it nothing is said to it.
+    pub policy: Option<RunPolicy>,
 }
 
 /// Knows the talents.
 pub trait TalentFacts: Debug + Send + Sync + 'static {
-    /// What is known of a talent; the error says in words why it cannot be run. May read files.
-    fn facts(&self, name: &TalentName) -> Result<Facts, String>;
+    /// What is known of a talent for this request; the error says in words why it cannot be run. May read files.
+    fn facts(&self, name: &TalentName, request: &RunRequest) -> Result<Facts, String>;
 
     /// Why a run must not begin although its request is in order: a budget that is used up, say.
     fn refusal(&self, _request: &RunRequest) -> Option<RunRejection> {

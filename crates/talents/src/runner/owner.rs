@@ -3,7 +3,7 @@
 //! Theory of operation. The owner waits for its turn or for an order to end. It starts the process, writes the
 //! request to its standard input, and then hears five things in one place: lines, standard error, the timer,
 //! orders, the exit. The first of them that means an end decides the end; what the process prints afterwards is
-//! late, is counted and goes nowhere. The process group is gone before the end is written. Then, in this order: the
+//! late, is counted and goes nowhere. All that the run started is gone before the end is written. Then, in this order: the
 //! last line is durable, observers know, the index has it, the log has its final name, the slot is free, and the
 //! bus tells the end. Whoever hears the end finds all of that.
 
@@ -103,7 +103,13 @@ impl Owner {
     async fn attend(&mut self) -> (RunEvent, u64) {
         self.shared.probe(RunnerStep::BeforeSpawn);
         let env = self.shared.environment(&self.request, &self.facts, &self.stamp.use_id);
-        let spawned = process::spawn(&self.shared.program, self.shared.layout.home(), &env);
+        let scratch = self.shared.layout.scratch(&self.stamp.use_id);
+        // A folder must be there before it can be granted.
+        let layout = &self.shared.layout;
+        let spawned = [scratch.clone(), layout.chats(), layout.chronicle()]
+            .iter()
+            .try_for_each(std::fs::create_dir_all)
+            .and_then(|()| process::spawn(&self.shared.program, self.shared.layout.home(), &env));
         let mut child = match spawned {
             Ok(child) => child,
             Err(error) => return (self.terminal(End::NotStarted(error), None, ""), 0),
@@ -144,6 +150,8 @@ impl Owner {
         let exit = self.hear(&mut running).await;
         feeding.abort();
         self.drain(&mut running).await;
+        // Nothing of the run is left that could use it; the next start removes what stays.
+        let _ = std::fs::remove_dir_all(&scratch);
         if running.left_out > 0 {
             let text = format!("{} events were left out: the log is full", running.left_out);
             let event = self.stamp.complete(info(&text), self.shared.millis());
@@ -202,7 +210,7 @@ impl Owner {
                         timer.as_mut().reset(tokio::time::Instant::now() + stop_grace);
                     }
                     Stage::Terminated => {
-                        self.signal(running, Signal::KILL);
+                        self.kill(running).await;
                         stage = Stage::Killed;
                         timer.as_mut().reset(tokio::time::Instant::now() + KILL_PATIENCE);
                     }
@@ -240,9 +248,29 @@ impl Owner {
         }
     }
 
+    /// Kills the process with all that descends from it.
+    async fn kill(&self, running: &Running) {
+        let leader = running.pgid;
+        let killed = move || process::kill_tree(leader, KILL_PATIENCE);
+        // It looks at all processes of the machine, which may take a while.
+        if !tokio::task::spawn_blocking(killed).await.is_ok_and(|killed| killed.is_ok()) {
+            self.shared.counters.signals_failed.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Ends what left the group of the run and lost its parent.
+    async fn end_strays(&self) {
+        let (home, run) = (self.shared.layout.home().to_owned(), self.stamp.use_id.to_string());
+        let ended = move || process::end_by_run(&home, &run, KILL_PATIENCE);
+        if tokio::task::spawn_blocking(ended).await.is_err() {
+            self.shared.counters.signals_failed.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
     /// Reads what is left in the pipes after the exit, and ends whatever the process left behind.
     async fn drain(&mut self, running: &mut Running) {
         self.read_rest(running, DRAIN_BEFORE_KILL).await;
+        self.end_strays().await;
         // A process that was left behind may hold the pipes open; it has no business any more.
         match process::end(running.pgid, KILL_PATIENCE).await {
             Ok(true) => {}

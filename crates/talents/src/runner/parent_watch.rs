@@ -8,6 +8,7 @@
 use std::io;
 use std::thread;
 
+use crate::confine::tree;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::{Signal, getpgrp, getpid, kill_process_group};
@@ -32,6 +33,8 @@ fn watch() {
             Ok(_) | Err(_) => break,
         }
     }
+    // What left the group goes first: afterwards nobody is here to look for it.
+    tree::end_children();
     // Nobody is left to tell if this fails, and then nothing was left to end.
     let _ = kill_process_group(getpgrp(), Signal::KILL);
 }

@@ -1,5 +1,5 @@
-//! Processes of runs: starting one in a group of its own, telling it from another with the same number, ending the
-//! group.
+//! Processes of runs: starting one in a group of its own with a clean environment, telling it from another with the
+//! same number, ending it with all that it started.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -11,8 +11,10 @@ use std::time::{Duration, Instant};
 
 use api::run::{RunEvent, RunEventKind, SpawnPayload};
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tokio::process::{Child, Command};
+
+use crate::confine::tree::{Stat, end_below, processes, stat};
 
 /// What is started for a run; in the product, this binary with `talent exec`.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -25,7 +27,8 @@ pub struct TalentProgram {
     pub folder: Option<PathBuf>,
 }
 
-/// Starts a program as the leader of a new process group, with pipes for all three streams.
+/// Starts a program as the leader of a new process group, with pipes for all three streams and no variables but
+/// those given: what the daemon was started with is none of its business.
 pub(super) fn spawn(
     program: &TalentProgram,
     home: &Path,
@@ -34,6 +37,7 @@ pub(super) fn spawn(
     let mut command = Command::new(&program.path);
     command
         .args(&program.args)
+        .env_clear()
         .envs(&program.env)
         .current_dir(program.folder.as_deref().unwrap_or(home))
         .stdin(Stdio::piped())
@@ -104,6 +108,16 @@ pub(super) fn signal(pgid: i32, signal: Signal) -> io::Result<()> {
     }
 }
 
+/// Kills a process that leads a run, with all that descends from it. It is stopped first, so that it starts nothing
+/// more and what its children leave behind stays below it. May block for `patience`.
+pub(super) fn kill_tree(leader: i32, patience: Duration) -> io::Result<()> {
+    let Some(pid) = Pid::from_raw(leader) else { return Ok(()) };
+    // One that has ended meanwhile needs no stop.
+    let _ = kill_process(pid, Signal::STOP);
+    end_below(leader, patience);
+    signal(leader, Signal::KILL)
+}
+
 /// Kills a group and waits until it is gone; `false` if it is still there after `patience`.
 pub(super) async fn end(pgid: i32, patience: Duration) -> io::Result<bool> {
     let Some(pid) = Pid::from_raw(pgid) else { return Ok(true) };
@@ -122,63 +136,54 @@ pub(super) async fn end(pgid: i32, patience: Duration) -> io::Result<bool> {
     Ok(true)
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Stat {
-    state: u8,
-    parent: i32,
-    group: i32,
-    started: u64,
-}
-
-/// What the kernel says about a process; `None` if there is no such process, or no `/proc`.
-fn stat(pid: i32) -> Option<Stat> {
-    let text = fs::read(format!("/proc/{pid}/stat")).ok()?;
-    // The name of the program stands in parentheses and may contain anything, parentheses included.
-    let after = text.iter().rposition(|byte| *byte == b')')?;
-    let rest = std::str::from_utf8(text.get(after + 1..)?).ok()?;
-    let parts: Vec<&str> = rest.split_ascii_whitespace().collect();
-    Some(Stat {
-        state: *parts.first()?.as_bytes().first()?,
-        parent: parts.get(1)?.parse().ok()?,
-        group: parts.get(2)?.parse().ok()?,
-        started: parts.get(19)?.parse().ok()?,
-    })
-}
-
 fn boot() -> Option<String> {
     let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     Some(text.trim().to_owned())
 }
 
-fn processes() -> Vec<i32> {
-    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
-    entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
-}
-
 /// The processes of a group that have not ended.
 fn group(pgid: i32) -> Vec<i32> {
-    let alive = |pid: &i32| {
-        stat(*pid).is_some_and(|stat| stat.group == pgid && !matches!(stat.state, b'Z' | b'X'))
-    };
+    let alive = |pid: &i32| stat(*pid).is_some_and(|stat| stat.group == pgid && !stat.has_ended());
     processes().into_iter().filter(alive).collect()
 }
 
-/// Leaders of groups that were started for a run of this home: for a daemon that died before it could write the
-/// number down.
-pub(super) fn find_leaders(home: &Path, run: &str) -> Vec<i32> {
+/// Processes that were started for a run of this home, by the variables they have: for a daemon that died before it
+/// could write the number down, and for what left its group and lost its parent.
+pub(super) fn find_by_run(home: &Path, run: &str) -> Vec<i32> {
     let own = ancestors();
     let marks = [
         format!("CORTEX_USE_ID={run}").into_bytes(),
         [b"CORTEX_HOME=", std::os::unix::ffi::OsStrExt::as_bytes(home.as_os_str())].concat(),
     ];
     let is_ours = |pid: &i32| {
-        if own.contains(pid) || stat(*pid).is_none_or(|stat| stat.group != *pid) {
+        if own.contains(pid) || stat(*pid).is_none_or(Stat::has_ended) {
             return false;
         }
         let Ok(environment) = fs::read(format!("/proc/{pid}/environ")) else { return false };
         marks.iter().all(|mark| environment.split(|byte| *byte == 0).any(|have| have == mark))
     };
     processes().into_iter().filter(is_ours).collect()
+}
+
+/// Kills what is left of a run, wherever it is; gives how many there were. May block for `patience`.
+pub(super) fn end_by_run(home: &Path, run: &str, patience: Duration) -> usize {
+    let until = Instant::now() + patience;
+    let mut ended = 0;
+    loop {
+        let found = find_by_run(home, run);
+        if found.is_empty() || Instant::now() >= until {
+            return ended;
+        }
+        ended = ended.max(found.len());
+        for pid in found {
+            end_below(pid, until.saturating_duration_since(Instant::now()));
+            if let Some(pid) = Pid::from_raw(pid) {
+                // It may have ended since it was seen.
+                let _ = kill_process(pid, Signal::KILL);
+            }
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
 }
 
 /// This process and those it descends from: a run may have started the daemon that looks for it.

@@ -1,7 +1,7 @@
 //! What a daemon that died left behind: logs without an end, and perhaps processes.
 //!
-//! For each active log the process is found by what the log says of it, or, if the daemon died before it could
-//! write that, by the variables it was started with; its group is ended. A torn last line is cut off. A log without
+//! For each active log the process is found by what the log says of it, and its group is ended; what left the group, or
+//! was started before the daemon could write the number down, is found by its variables. A torn last line is cut off. A log without
 //! an end gets one, one with an end keeps it. Then it is indexed, renamed and told like any other run.
 
 use std::fs;
@@ -31,7 +31,7 @@ pub struct Recovery {
     pub ended: Vec<String>,
     /// Runs that had their end but not yet their final name.
     pub closed: Vec<String>,
-    /// Process groups that were still there and are gone now.
+    /// Process groups, and processes that had left theirs, that were still there and are gone now.
     pub killed: u64,
     /// What could not be done, in words.
     pub failures: Vec<String>,
@@ -39,6 +39,12 @@ pub struct Recovery {
 
 pub(super) async fn recover(shared: &Arc<RunnerContext>) -> io::Result<Recovery> {
     let mut recovery = Recovery::default();
+    match fs::remove_dir_all(shared.layout.scratches()) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            recovery.failures.push(format!("folders of earlier runs: {error}"));
+        }
+        _ => {}
+    }
     for name in read::talents(&shared.layout)? {
         remove_unborn(shared, &name)?;
         for (run, found) in read::runs(&shared.layout, &name)? {
@@ -91,7 +97,7 @@ async fn end(
     let groups = match log.last(RunEventKind::Spawned).and_then(Identity::read) {
         Some(identity) if identity.is_ours() => vec![identity.pid],
         Some(_) => Vec::new(),
-        None => process::find_leaders(shared.layout.home(), run.as_str()),
+        None => Vec::new(),
     };
     for group in groups {
         if process::exists(group) {
@@ -101,6 +107,10 @@ async fn end(
             recovery.failures.push(format!("run {run}: process group {group} does not end"));
         }
     }
+    let (home, name) = (shared.layout.home().to_owned(), run.to_string());
+    let by_run = move || process::end_by_run(&home, &name, END_PATIENCE);
+    let left = tokio::task::spawn_blocking(by_run).await.map_err(io::Error::other)?;
+    recovery.killed += u64::from(left > 0);
     let whole = fs::metadata(&found.path)?.len() - log.torn_bytes;
     let next = log.events.iter().filter_map(RunEvent::seq).max().map_or(0, |last| last + 1);
     let mut file = RunLogWriter::reopen(&shared.layout, &found.name, run, next, whole)?;

@@ -20,6 +20,7 @@ use super::request::ValidRequest;
 use super::{Facts, Probe, RunObserver, RunnerSettings, RunnerStep, TalentFacts, TalentProgram};
 use crate::bus::Hub;
 use crate::clock::Timing;
+use crate::confine::POLICY_VARIABLE;
 use crate::{Layout, TalentName, UseId};
 
 /// What went on behind the scenes since the start.
@@ -115,15 +116,23 @@ impl RunnerContext {
         request.timeout.or(facts.timeout).unwrap_or(usual).min(max)
     }
 
-    /// Variables of a process: the talent's, over them the request's, over them what says who and where it is.
+    /// Variables of a process: the few that every run has, over them the talent's, over them the request's, over them
+    /// what says who and where it is.
     pub(super) fn environment(
         &self,
         request: &ValidRequest,
         facts: &Facts,
         run: &UseId,
     ) -> BTreeMap<String, Option<String>> {
-        let mut env = facts.env.clone();
+        let base = facts.variables.base().iter();
+        let base = base.map(|(name, value)| (name.clone(), Some(value.clone())));
+        let mut env: BTreeMap<String, Option<String>> = base.collect();
+        env.extend(facts.env.clone());
         env.extend(request.env.clone());
+        let policy =
+            facts.policy.clone().map(|policy| policy.with_scratch(self.layout.scratch(run)));
+        // Made of paths and numbers, so it is always JSON; without it nothing may be reached at all.
+        let policy = policy.map(|policy| serde_json::to_string(&policy).unwrap_or_default());
         let day = request.day.unwrap_or_else(|| day_of(&self.zone, run));
         let own = [
             ("CORTEX_HOME", Some(self.layout.home().to_string_lossy().into_owned())),
@@ -133,6 +142,7 @@ impl RunnerContext {
             ("CORTEX_DAY", Some(day.to_string())),
             ("CORTEX_FACET", request.facet.as_ref().map(ToString::to_string)),
             ("CORTEX_SEGMENT", request.segment.map(|segment| segment.to_string())),
+            (POLICY_VARIABLE, policy),
         ];
         env.extend(own.map(|(name, value)| (name.to_owned(), value)));
         env

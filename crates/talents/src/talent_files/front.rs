@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::TalentKind;
+use crate::confine::FileGrant;
 use llm::models::ModelTier;
 
 /// When a talent is started by itself.
@@ -83,6 +84,8 @@ pub struct Frontmatter {
     pub load: Option<Load>,
     /// `None` as a value takes a variable away.
     pub env: BTreeMap<String, Option<String>>,
+    /// What the run reaches beyond the usual.
+    pub reach: FileGrant,
 }
 
 impl Frontmatter {

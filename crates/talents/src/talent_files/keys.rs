@@ -1,8 +1,8 @@
 //! Reading the frontmatter of a talent: every key, what it may hold, and what is said about a key that nobody knows.
 
-use std::collections::BTreeMap;
+mod reach;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::OutputFormat;
 use super::TalentKind;
@@ -21,6 +21,7 @@ pub(super) const KEYS: &[&str] = &[
     "description",
     "disabled",
     "env",
+    "files",
     "grant",
     "load",
     "max_output_tokens",
@@ -28,6 +29,7 @@ pub(super) const KEYS: &[&str] = &[
     "max_turns",
     "model",
     "multi_facet",
+    "network",
     "output",
     "priority",
     "provider",
@@ -93,6 +95,7 @@ impl Reader<'_> {
             schema: self.schema(),
             load: self.load(),
             env: self.env(),
+            reach: self.reach(),
         };
         self.agreement(&front);
         front
@@ -277,23 +280,6 @@ impl Reader<'_> {
         }
     }
 
-    fn env(&mut self) -> BTreeMap<String, Option<String>> {
-        match self.value("env").cloned() {
-            None => BTreeMap::new(),
-            Some(Value::Object(given)) => match environment(&given) {
-                Ok(env) => env,
-                Err(reason) => {
-                    self.wrong("env", reason);
-                    BTreeMap::new()
-                }
-            },
-            Some(_) => {
-                self.wrong("env", "\"env\" must be an object of names and values");
-                BTreeMap::new()
-            }
-        }
-    }
-
     /// What the keys say together.
     fn agreement(&mut self, front: &Frontmatter) {
         if let Some(schedule) = front.schedule
@@ -337,36 +323,6 @@ fn plain_file_name(name: &str) -> bool {
         && name
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'))
-}
-
-/// Variables with their values as text: true becomes `true`, null takes the variable away.
-pub(crate) fn environment(
-    given: &Map<String, Value>,
-) -> Result<BTreeMap<String, Option<String>>, String> {
-    let mut env = BTreeMap::new();
-    for (name, value) in given {
-        let fits = !name.is_empty()
-            && !name.starts_with(|first: char| first.is_ascii_digit())
-            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-        if !fits {
-            return Err(format!("{name:?} is no name of a variable"));
-        }
-        let text = match value {
-            Value::Null => None,
-            Value::String(text) if text.contains('\0') => {
-                return Err(format!("the value of {name} holds a zero byte"));
-            }
-            Value::String(text) => Some(text.clone()),
-            Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
-            Value::Array(_) | Value::Object(_) => {
-                return Err(format!(
-                    "the value of {name} must be a text, a number, true, false or null"
-                ));
-            }
-        };
-        env.insert(name.clone(), text);
-    }
-    Ok(env)
 }
 
 #[cfg(test)]

@@ -1,7 +1,5 @@
 //! Frontmatter of talents: every key, and what is said of a wrong one.
 
-use serde_json::json;
-
 use super::*;
 use crate::talent_files::file::cut;
 
@@ -91,12 +89,4 @@ fn all_problems_are_told_at_once() {
     );
     assert_eq!(found.len(), 8, "{found:#?}");
     assert!(found.iter().any(|text| text.starts_with("7: ") && text.contains("\"transcripts\"")));
-}
-
-#[test]
-fn values_of_variables_are_checked() {
-    let bad = json!({"A": [1]});
-    assert!(environment(bad.as_object().unwrap()).is_err());
-    let bad = json!({"A": "a\u{0}b"});
-    assert!(environment(bad.as_object().unwrap()).is_err());
 }

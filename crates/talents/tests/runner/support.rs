@@ -1,6 +1,6 @@
 //! A home with a runner whose talents do what the request's variable `DO` says, in shell.
 
-use api::run::{RunEvent, RunReceipt};
+use api::run::{RunEvent, RunReceipt, RunRequest};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use talents::bus::{BusSettings, Hub};
 use talents::clock::{SystemClock, Timing};
+use talents::confine::VariableRules;
 use talents::runner::log::read::{self, RunLog};
 use talents::runner::{
     self, EndedRun, Facts, Probe, RunObserver, Runner, RunnerParts, RunnerSettings, TalentFacts,
@@ -30,19 +31,31 @@ eval "$DO"
 pub(crate) struct AnyTalent;
 
 impl TalentFacts for AnyTalent {
-    fn facts(&self, name: &TalentName) -> Result<Facts, String> {
+    fn facts(&self, name: &TalentName, _: &RunRequest) -> Result<Facts, String> {
         match name.as_str() {
             "missing" => Err("there is no talent missing".to_owned()),
-            "slow" => Ok(Facts { provider: Some("slow".to_owned()), ..Facts::default() }),
+            "slow" => {
+                let provider = Some("slow".to_owned());
+                Ok(Facts { provider, variables: variables(), ..Facts::default() })
+            }
             _ => Ok(Facts {
                 timeout: None,
                 env: [("FROM_TALENT", "talent"), ("FROM_BOTH", "talent")]
                     .map(|(name, value)| (name.to_owned(), Some(value.to_owned())))
                     .into(),
                 provider: None,
+                variables: variables(),
+                policy: None,
             }),
         }
     }
+}
+
+/// What scripts need, and what the tests set.
+fn variables() -> VariableRules {
+    let declared = ["DO", "API_KEY", "FROM_BOTH", "GONE"].map(str::to_owned);
+    let path = std::env::var("PATH").unwrap_or_default();
+    VariableRules::only(declared, [("PATH".to_owned(), path)].into())
 }
 
 /// Keeps what it learns.

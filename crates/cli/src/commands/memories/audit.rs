@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use api::audit::{AuditAnswer, AuditRequest};
+use api::render::people;
 use api::transfer::ImportReport;
 use clap::Args;
 use serde::Serialize;
@@ -10,7 +11,7 @@ use serde::Serialize;
 use crate::commands::transfer::import::SourceFormat;
 use crate::failure::CommandResult;
 use crate::invocation::Invocation;
-use crate::output::{Output, plain};
+use crate::output::Output;
 use crate::wiring::streams;
 
 /// Shows which memories need attention: copies, contradictions, secrets, what is out of date or was never used.
@@ -75,32 +76,9 @@ pub(crate) fn run(args: &AuditArgs, inv: &Invocation, out: &mut Output) -> Comma
 }
 
 fn show(report: &AuditReport, out: &mut Output) -> CommandResult {
-    let AuditAnswer { memories, compared, findings } = &report.answer;
     if let Some(source) = &report.source {
         let left = source.skipped.total;
         out.line(format_args!("{} store: {left} rows cannot be imported", source.format))?;
     }
-    let rest = if compared < memories {
-        format!("; the newest {compared} also compared by meaning")
-    } else {
-        String::new()
-    };
-    let s = if *memories == 1 { "memory" } else { "memories" };
-    out.line(format_args!("{memories} {s} looked at{rest}"))?;
-    if findings.is_empty() {
-        return out.line("nothing needs attention");
-    }
-    for finding in findings {
-        out.line(format_args!("\n{} {}: {}", finding.count, finding.says, finding.remedy))?;
-        for example in &finding.examples {
-            let id = example.ids.first().map(|id| format!("#{id} ")).unwrap_or_default();
-            let (title, why) = (plain(&example.title), plain(&example.why));
-            out.line(format_args!("  {id}{title} ({why})"))?;
-        }
-        let more = finding.count - finding.examples.len().min(finding.count);
-        if more > 0 && !finding.examples.is_empty() {
-            out.line(format_args!("  and {more} more with a higher --limit"))?;
-        }
-    }
-    Ok(())
+    out.text(people::audit(&report.answer))
 }

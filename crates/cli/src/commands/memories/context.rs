@@ -6,18 +6,20 @@ use clap::Args;
 
 use crate::failure::CommandResult;
 use crate::invocation::Invocation;
-use crate::output::{Output, plain_lines};
+use crate::output::Output;
 
 /// Gathers what an intent should know before it starts, as one text within a budget.
 ///
 /// Pinned memories first (identities, hard constraints, active goals, what somebody pinned), then what is relevant,
-/// then the newest outcomes. Hard constraints are never left out: if they do not fit, this fails.
+/// then the newest outcomes. Hard constraints lead, under Rules, within 40 % of the budget: in short if they would not
+/// fit in full, and with the number of those that did not fit even so. Rules and preferences that an agent, an import
+/// or a web page wrote stand apart as proposed; `cortex confirm` makes them rules.
 ///
 /// With --recent it shows what agents see when they ask for their context: the latest sessions, memories and prompts.
 ///
-/// JSON: {text, digest, root, size, now, tokens, pinned, relevant, outcomes: [{uri, score, standing, text, tokens}],
-/// overflow: [uri], trimmed, rows_examined, capped}; with --recent {text, project, sessions, prompts, pinned, memories,
-/// left_out}
+/// JSON: {text, digest, root, size, now, tokens, pinned, relevant, outcomes: [{uri, score, standing, proposed, text,
+/// tokens}], overflow: [uri], trimmed, rules_missing, rows_examined, capped}; with --recent {text, project, sessions,
+/// prompts, pinned, memories, left_out}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex context --project web --budget 2000
@@ -77,7 +79,7 @@ pub(crate) fn run(args: &ContextArgs, inv: &Invocation, out: &mut Output) -> Com
         let (scope, limit) = (args.scope.clone(), args.limit);
         let request = ContextRequest { project, scope, limit, max_bytes: None };
         let answer = inv.ask(request)?;
-        return out.either(&answer, plain_lines(answer.text.trim_end()));
+        return out.either(&answer, answer.text.trim_end());
     }
     let request = BundleRequest {
         project,
@@ -94,7 +96,7 @@ pub(crate) fn run(args: &ContextArgs, inv: &Invocation, out: &mut Output) -> Com
     if out.is_json() {
         return out.object(&bundle);
     }
-    out.line(plain_lines(bundle.text.trim_end()))?;
+    out.line(bundle.text.trim_end())?;
     out.flush()?;
     if args.explain {
         explain(&bundle, out);

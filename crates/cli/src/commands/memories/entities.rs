@@ -1,11 +1,12 @@
 //! `cortex entities`: what memories name.
 
+use api::render::people;
 use api::stats::EntityListRequest;
 use clap::Args;
 
 use crate::failure::CommandResult;
 use crate::invocation::Invocation;
-use crate::output::{Output, plain};
+use crate::output::Output;
 
 /// Lists the files, packages, symbols and the like that memories name, the most named first.
 ///
@@ -35,15 +36,9 @@ pub(crate) fn run(args: &EntitiesArgs, inv: &Invocation, out: &mut Output) -> Co
         limit: Some(args.limit),
     };
     let answer = inv.ask(request)?;
-    if out.is_json() {
-        return out.object(&answer);
-    }
-    for entity in &answer.entities {
-        let value = plain(&entity.value);
-        out.line(format_args!("{:>6}  {:<8} {value}", entity.memories, entity.kind))?;
-    }
+    out.answer(&answer, people::entities)?;
     out.flush()?;
-    if answer.total > answer.entities.len() {
+    if answer.total > answer.entities.len() && !out.is_json() {
         let more = answer.total - answer.entities.len();
         out.say(format_args!("{more} more with a higher --limit"));
     }

@@ -1,14 +1,12 @@
 //! `cortex graph`: what a memory is connected to.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use api::graph::{GraphAnswer, GraphRequest, NodeView};
-use api::memory::EdgeView;
+use api::graph::GraphRequest;
+use api::render::people;
 use clap::Args;
 
 use crate::failure::CommandResult;
 use crate::invocation::Invocation;
-use crate::output::{Output, plain};
+use crate::output::Output;
 use crate::wiring::words::MemoryRef;
 
 /// Shows what a memory is connected to, as a tree.
@@ -46,47 +44,10 @@ pub(crate) fn run(args: &GraphArgs, inv: &Invocation, out: &mut Output) -> Comma
         include_forgotten: args.forgotten,
     };
     let answer = inv.ask(request)?;
-    if out.is_json() {
-        return out.object(&answer);
-    }
-    tree(&answer, out)?;
+    out.answer(&answer, people::tree)?;
     out.flush()?;
-    if answer.capped {
+    if answer.capped && !out.is_json() {
         out.say("there is more than is shown; walk fewer steps or along fewer relations");
-    }
-    Ok(())
-}
-
-/// Each memory hangs once, below the first one that leads to it; further edges to it are named, not followed.
-fn tree(answer: &GraphAnswer, out: &mut Output) -> CommandResult {
-    let nodes = std::iter::once(&answer.start).chain(&answer.nodes);
-    let by_id: BTreeMap<u64, &NodeView> = nodes.map(|node| (node.id, node)).collect();
-    let mut stack = vec![(answer.id, None::<&EdgeView>, 0_usize)];
-    let mut hung = BTreeSet::new();
-    while let Some((id, edge, depth)) = stack.pop() {
-        let Some(node) = by_id.get(&id) else { continue };
-        let first = hung.insert(id);
-        let arrow = match edge {
-            None => String::new(),
-            Some(edge) if edge.to_obs_id == id => format!("-{}-> ", edge.relation_type),
-            Some(edge) => format!("<-{}- ", edge.relation_type),
-        };
-        let again = if first { "" } else { " (above)" };
-        let (indent, kind, text) = ("   ".repeat(depth), &node.memory_type, plain(&node.text));
-        out.line(format_args!("{indent}{arrow}{id} {kind} {text}{again}"))?;
-        if !first {
-            continue;
-        }
-        let mut next = Vec::new();
-        for edge in &answer.edges {
-            let far = if edge.from_obs_id == id { edge.to_obs_id } else { edge.from_obs_id };
-            let touches = edge.from_obs_id == id || edge.to_obs_id == id;
-            // Only downwards: an edge back to where we came from, or sideways, is shown from its nearer end.
-            if touches && by_id.get(&far).is_some_and(|other| other.hop > node.hop) {
-                next.push((far, Some(edge), depth + 1));
-            }
-        }
-        stack.extend(next.into_iter().rev());
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 #[macro_use]
 mod detail_args;
 pub(crate) mod audit;
+pub(crate) mod confirm;
 pub(crate) mod context;
 pub(crate) mod entities;
 pub(crate) mod find;

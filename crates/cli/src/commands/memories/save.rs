@@ -7,14 +7,15 @@ use std::time::Duration;
 
 use api::Error;
 use api::memory::CONTENT_BYTES_MAX;
-use api::save::{SaveAnswer, SaveRequest, SaveStatus};
+use api::render::people;
+use api::save::SaveRequest;
 use clap::Args;
 
 use crate::commands::memories::detail_args::{HeadArgs, VersionFieldArgs};
 use crate::commands::memories::{save_lines, type_word};
 use crate::failure::{CommandResult, Failure};
 use crate::invocation::Invocation;
-use crate::output::{Output, Talk, plain};
+use crate::output::{Output, Talk};
 use crate::views::WithRoot;
 
 /// Silence after which a wait for standard input is explained.
@@ -87,26 +88,9 @@ pub(crate) fn run(args: &SaveArgs, inv: &Invocation, out: &mut Output) -> Comman
         ..details!(SaveRequest, args.head, args.version)
     };
     let saved = inv.ask_with_key(args.idempotency_key.as_ref(), request)?;
-    tell(&saved, out);
-    let verb = match saved.status {
-        SaveStatus::Created => "saved",
-        SaveStatus::Updated => "updated",
-        SaveStatus::Duplicate => "saved before, counted:",
-        SaveStatus::Replayed => "saved before",
-    };
-    out.either(&WithRoot::of(inv, &saved)?, format_args!("{verb} {}", saved.uri))
-}
-
-/// What is worth knowing besides that it is saved.
-fn tell(saved: &SaveAnswer, out: &Output) {
-    let notes = [&saved.redacted, &saved.type_note, &saved.project_note];
-    for note in notes.into_iter().filter(|note| !note.is_empty()) {
-        out.say(note);
-    }
-    for near in &saved.similar {
-        let title = plain(&near.title);
-        out.say(format_args!("similar: {} {title} ({:.2})", near.id, near.nearness));
-    }
+    people::beside_save(&saved).iter().for_each(|note| out.say(note));
+    let answer = WithRoot::of(inv, &saved)?;
+    out.answer(&answer, |_| people::saved(&saved))
 }
 
 /// Content from the argument, or from standard input if that is asked for or a pipe.

@@ -1,5 +1,6 @@
 //! `cortex score`: what a memory is worth now, and why.
 
+use api::render::people;
 use api::score::ScoreRequest;
 use clap::Args;
 
@@ -25,22 +26,5 @@ pub(crate) struct ScoreArgs {
 
 pub(crate) fn run(args: &ScoreArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     let id = args.memory.of(inv.actor())?.get();
-    let answer = inv.ask(ScoreRequest { id })?;
-    let factors = &answer.factors;
-    out.either(
-        &answer,
-        format_args!(
-            "salience {:.3} (recency {:.3}, access {:.3}, citation {:.3}, importance {:.3})\n\
-             score {:.2} of 5, importance left {:.3}, {} accesses, {} citations",
-            answer.salience,
-            factors.recency,
-            factors.access,
-            factors.citation,
-            factors.importance,
-            answer.score,
-            answer.importance,
-            answer.access_count,
-            answer.citations,
-        ),
-    )
+    out.answer(&inv.ask(ScoreRequest { id })?, people::scored)
 }

@@ -1,6 +1,7 @@
 //! `cortex search` and `similar`: a question in ordinary words, and what is near a memory.
 
-use api::search::{HitView, NamedView, SearchAnswer, SearchRequest};
+use api::render::people::{self, HitDetail};
+use api::search::{SearchAnswer, SearchRequest};
 use clap::Args;
 use proof::memory::Scope;
 
@@ -19,8 +20,8 @@ use crate::wiring::words::MemoryRef;
 /// the nearest that is saved. Nothing is a syntax error.
 ///
 /// JSON: {query, hits: [{id, title, type, memory_type, project, scope, session_id, topic_key, created_at, updated_at,
-/// uri, preview, cut, rank, tokens, standing, pinned, superseded_by: [{id, title}], contradicts: [{id, title}], arms:
-/// [{arm, rank, score, weight, by?}]}], candidates, mode, model?, by_model?, elsewhere?, note?}
+/// uri, preview, cut, rank, tokens, standing, pinned, superseded_by: [{id, title}], contradicts: [{id, title}], by,
+/// author, proposed, arms: [{arm, rank, score, weight, by?}]}], candidates, mode, model?, by_model?, elsewhere?, note?}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex search how do we rotate the signing key
@@ -125,58 +126,23 @@ impl FilterArgs {
 
 pub(crate) fn search(args: &SearchArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     let request = SearchRequest { query: args.question.join(" "), ..args.filters.request()? };
-    show(&inv.ask(request)?, args.explain, out)
+    show(&inv.ask(request)?, detail(args.explain), out)
 }
 
 pub(crate) fn similar(args: &SimilarArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     let id = args.memory.of(inv.actor())?.get();
     let request = SearchRequest { similar_to: Some(id), ..args.filters.request()? };
-    show(&inv.ask(request)?, args.explain, out)
+    show(&inv.ask(request)?, detail(args.explain), out)
 }
 
-fn show(answer: &SearchAnswer, explain: bool, out: &mut Output) -> CommandResult {
-    if out.is_json() {
-        return out.object(answer);
-    }
-    answer.hits.iter().try_for_each(|hit| show_hit(hit, explain, out))?;
-    out.line(format_args!("{} of {} candidates", answer.hits.len(), answer.candidates))?;
-    if let Some(elsewhere) = &answer.elsewhere {
-        out.line(plain(elsewhere))?;
-    }
-    if let (true, Some(model), Some(count)) = (explain, &answer.model, answer.by_model) {
-        out.line(format_args!("meaning of {count} by {}", plain(model)))?;
-    }
-    if let Some(note) = &answer.note {
+fn show(answer: &SearchAnswer, detail: HitDetail, out: &mut Output) -> CommandResult {
+    out.answer(answer, |answer| people::found(answer, detail))?;
+    if let Some(note) = answer.note.as_ref().filter(|_| !out.is_json()) {
         out.say(plain(note));
     }
     Ok(())
 }
 
-fn show_hit(hit: &HitView, explain: bool, out: &mut Output) -> CommandResult {
-    let mark = match hit.standing.as_str() {
-        "current" => String::new(),
-        other => format!(" ({other})"),
-    };
-    let (id, kind, rank) = (hit.id, &hit.memory_type, hit.rank);
-    out.line(format_args!("{id:>6}  {kind:<11} {rank:.3}  {}{mark}", titled(&hit.title)))?;
-    if !hit.preview.is_empty() && hit.preview != hit.title {
-        out.line(format_args!("        {}", plain(&hit.preview)))?;
-    }
-    let related = [("superseded by", &hit.superseded_by), ("contradicts", &hit.contradicts)];
-    for (relation, others) in related {
-        for NamedView { id, title } in others {
-            out.line(format_args!("        {relation} {id}: {}", titled(title)))?;
-        }
-    }
-    for arm in hit.arms.iter().filter(|arm| explain && arm.score > 0.0) {
-        let by = arm.by.as_ref().map(|model| format!("  by {}", plain(model))).unwrap_or_default();
-        let (name, rank, score, weight) = (&arm.arm, arm.rank, arm.score, arm.weight);
-        out.line(format_args!("          {name:<12} rank {rank:<4} {score:.3} x {weight:.2}{by}"))?;
-    }
-    Ok(())
-}
-
-/// A memory always has a title, until it is erased.
-fn titled(title: &str) -> String {
-    if title.is_empty() { "[erased]".to_owned() } else { plain(title) }
+fn detail(explain: bool) -> HitDetail {
+    if explain { HitDetail::Explained } else { HitDetail::Usual }
 }

@@ -1,11 +1,12 @@
 //! `cortex bulletin`: what matters now, as every session starts with it.
 
-use api::bulletin::{BulletinHistoryRequest, BulletinRequest, BulletinView};
+use api::bulletin::{BulletinHistoryRequest, BulletinRequest};
+use api::render::people;
 use clap::Args;
 
 use crate::failure::CommandResult;
 use crate::invocation::Invocation;
-use crate::output::{Output, plain, plain_lines};
+use crate::output::Output;
 
 /// Shows the memory bulletin: what matters now, in at most 500 words, every line with the ids it comes from.
 ///
@@ -44,69 +45,13 @@ pub(crate) fn run(args: &BulletinArgs, inv: &Invocation, out: &mut Output) -> Co
     if args.history {
         let request = BulletinHistoryRequest { audience, limit: Some(args.limit) };
         let answer = inv.ask(request)?;
-        if out.is_json() {
-            return out.object(&answer);
-        }
-        for bulletin in &answer.bulletins {
-            let changes = &bulletin.changes;
-            out.line(format_args!(
-                "{:>5}  {}  {:>4} words  by {}  {} new, {} gone, {} revised",
-                bulletin.number,
-                bulletin.generated_at,
-                bulletin.words,
-                plain(&bulletin.made_by),
-                changes.added.len(),
-                changes.removed.len(),
-                changes.revised.len()
-            ))?;
-        }
-        return out.line(format_args!("{} of {}", answer.bulletins.len(), answer.total));
+        return out.answer(&answer, people::bulletins);
     }
     let (refresh, explain) = (args.refresh, args.explain);
     let request = BulletinRequest { audience, refresh, explain, ..BulletinRequest::default() };
     let answer = inv.ask(request)?;
-    if out.is_json() {
-        return out.object(&answer);
-    }
-    match &answer.bulletin {
-        Some(bulletin) if explain => explained(bulletin, out),
-        Some(bulletin) => out.line(plain_lines(bulletin.text.trim_end())),
-        None => out.line("there is no bulletin yet"),
-    }
-}
-
-fn explained(bulletin: &BulletinView, out: &mut Output) -> CommandResult {
-    out.line(format_args!("number      {}", bulletin.number))?;
-    out.line(format_args!("generated   {}", bulletin.generated_at))?;
-    out.line(format_args!("made by     {}", plain(&bulletin.made_by)))?;
-    if let Some(why) = &bulletin.fallback {
-        out.line(format_args!("because     {}", plain(why)))?;
-    }
-    out.line(format_args!("run         {}", plain(&bulletin.run)))?;
-    out.line(format_args!("words       {}", bulletin.words))?;
-    out.line(format_args!("journal     {} entries", bulletin.size))?;
-    out.line(format_args!("inputs      {}", bulletin.inputs))?;
-    let changes = &bulletin.changes;
-    for (name, ids) in
-        [("new", &changes.added), ("gone", &changes.removed), ("revised", &changes.revised)]
-    {
-        let ids: Vec<String> = ids.iter().map(|id| format!("#{id}")).collect();
-        let ids = if ids.is_empty() { "none".to_owned() } else { ids.join(", ") };
-        out.line(format_args!("{name:<11} {ids}"))?;
-    }
-    for source in &bulletin.sources {
-        let state = match source {
-            _ if source.forgotten => " (forgotten since)",
-            _ if source.now_version != source.version => " (changed since)",
-            _ => "",
-        };
-        out.line(format_args!(
-            "{:>7}  {:<16}  {:<12}  {}{state}",
-            format!("#{}", source.id),
-            plain(&source.section),
-            plain(&source.kind),
-            plain(&source.title)
-        ))?;
-    }
-    Ok(())
+    out.answer(&answer, |answer| match &answer.bulletin {
+        Some(bulletin) if explain => people::bulletin_explained(bulletin),
+        bulletin => people::bulletin(bulletin.as_ref()),
+    })
 }

@@ -3,14 +3,15 @@
 use std::fmt::Write as _;
 
 use api::mind::{
-    BudgetRequest, ChangeView, JobsRequest, PauseJobRequest, ProcessEventsRequest, RunJobRequest,
-    RunsRequest, ShowRunRequest, SuggestionView, UndoRequest,
+    BudgetRequest, JobsRequest, PauseJobRequest, ProcessEventsRequest, RunJobRequest, RunsRequest,
+    ShowRunRequest, UndoRequest,
 };
+use api::render::people;
 use clap::{Args, Subcommand};
 
 use crate::failure::{CommandResult, Failure};
 use crate::invocation::Invocation;
-use crate::output::{Output, plain, plain_lines};
+use crate::output::{Output, plain};
 
 /// Shows and steers what tends the memory by itself: jobs, their runs, and undoing them.
 ///
@@ -124,37 +125,7 @@ pub(crate) fn run(args: &MindArgs, inv: &Invocation, out: &mut Output) -> Comman
 }
 
 fn jobs(inv: &Invocation, out: &mut Output) -> CommandResult {
-    let answer = inv.ask(JobsRequest {})?;
-    if out.is_json() {
-        return out.object(&answer);
-    }
-    for job in &answer.jobs {
-        let state = match (&job.running, job.paused, &job.next_at) {
-            (Some(run), _, _) => format!("runs as {run}"),
-            (None, true, _) => "paused".to_owned(),
-            (None, false, Some(at)) => format!("next {at}"),
-            (None, false, None) => String::new(),
-        };
-        let breaker = match job.breaker.as_str() {
-            "closed" => String::new(),
-            other => format!(", breaker {other} after {} failures", job.failures),
-        };
-        out.line(format_args!(
-            "{:<12} every {} s, {} runs, {state}{breaker}: {}",
-            job.name, job.every_seconds, job.runs, job.about
-        ))?;
-        if let Some(last) = &job.last {
-            let summary = plain(&last.summary);
-            out.line(format_args!("{:<12} last {} {}: {summary}", "", last.ended_at, last.ending))?;
-        }
-    }
-    let error = answer.warmup.last_error.as_deref().map(|why| format!(" ({})", plain(why)));
-    out.line(format_args!("warm-up      {}{}", answer.warmup.state, error.unwrap_or_default()))?;
-    for breaker in &answer.breakers {
-        let name = plain(&breaker.name);
-        out.line(format_args!("breaker      {name} {}, {} trips", breaker.state, breaker.trips))?;
-    }
-    Ok(())
+    out.answer(&inv.ask(JobsRequest {})?, people::jobs)
 }
 
 fn run_job(job: &str, dry_run: bool, inv: &Invocation, out: &mut Output) -> CommandResult {
@@ -163,14 +134,7 @@ fn run_job(job: &str, dry_run: bool, inv: &Invocation, out: &mut Output) -> Comm
     let failed = answer.report.as_ref().filter(|report| report.ending != "succeeded");
     let failed =
         failed.map(|report| format!("{} {}: {}", report.run, report.ending, report.summary));
-    if out.is_json() {
-        out.object(&answer)?;
-    } else {
-        out.line(plain_lines(answer.text.trim_end()))?;
-        if !dry_run {
-            changes(&answer.changes, out)?;
-        }
-    }
+    out.answer(&answer, people::ran)?;
     match failed {
         Some(message) => Err(Failure::Check { code: "job_failed", message }),
         None => Ok(()),
@@ -179,36 +143,12 @@ fn run_job(job: &str, dry_run: bool, inv: &Invocation, out: &mut Output) -> Comm
 
 fn pause(job: &str, paused: bool, inv: &Invocation, out: &mut Output) -> CommandResult {
     let request = PauseJobRequest { job: job.to_owned(), paused };
-    let answer = inv.ask(request)?;
-    let verb = if answer.paused { "is paused" } else { "goes on" };
-    out.either(&answer, format_args!("{} {verb}", answer.name))
+    out.answer(&inv.ask(request)?, people::paused)
 }
 
 fn log(limit: usize, inv: &Invocation, out: &mut Output) -> CommandResult {
-    let answer = inv.ask(RunsRequest { limit: Some(limit) })?;
-    if out.is_json() {
-        return out.object(&answer);
-    }
-    for run in &answer.runs {
-        let undone = if run.undone { " (undone)" } else { "" };
-        let done = run.done.as_deref().unwrap_or("not finished");
-        let (planned, done) = (plain(&run.planned), plain(done));
-        out.line(format_args!(
-            "{}  {}  {planned}: {done}{undone}",
-            run.started_at,
-            plain(&run.run)
-        ))?;
-    }
-    let known: Vec<&str> = answer.runs.iter().map(|run| run.run.as_str()).collect();
-    for report in answer.reports.iter().filter(|report| !known.contains(&report.run.as_str())) {
-        let summary = plain(&report.summary);
-        let (at, run) = (&report.started_at, plain(&report.run));
-        out.line(format_args!("{at}  {run}  {}: {summary}", report.ending))?;
-    }
-    if answer.runs.is_empty() && answer.reports.is_empty() {
-        return out.line("no job has run yet");
-    }
-    Ok(())
+    let request = RunsRequest { limit: Some(limit) };
+    out.answer(&inv.ask(request)?, people::runs)
 }
 
 fn events(limit: usize, inv: &Invocation, out: &mut Output) -> CommandResult {
@@ -252,95 +192,17 @@ fn events(limit: usize, inv: &Invocation, out: &mut Output) -> CommandResult {
 }
 
 fn show(run: &str, inv: &Invocation, out: &mut Output) -> CommandResult {
-    let answer = inv.ask(ShowRunRequest { run: run.to_owned() })?;
-    if out.is_json() {
-        return out.object(&answer);
-    }
-    let time = |at: &Option<String>| at.clone().unwrap_or_else(|| "never".to_owned());
-    let undone = if answer.undone { ", undone" } else { "" };
-    let (started, finished) = (time(&answer.started_at), time(&answer.finished_at));
-    out.line(format_args!(
-        "{} ({}) started {started}, finished {finished}{undone}",
-        plain(&answer.run),
-        plain(&answer.job)
-    ))?;
-    changes(&answer.changes, out)
+    let request = ShowRunRequest { run: run.to_owned() };
+    out.answer(&inv.ask(request)?, people::run)
 }
 
 fn undo(run: &str, dry_run: bool, inv: &Invocation, out: &mut Output) -> CommandResult {
     let request = UndoRequest { run: run.to_owned(), dry_run };
-    let answer = inv.ask(request)?;
-    if out.is_json() {
-        return out.object(&answer);
-    }
-    changes(&answer.changes, out)?;
-    for SuggestionView { about, reason } in &answer.left_alone {
-        out.line(format_args!("left alone {}: {}", ids(about), plain(reason)))?;
-    }
-    let (count, undone) = (answer.changes.len(), plain(&answer.undone));
-    match &answer.run {
-        Some(by) => out.line(format_args!("{undone}: {count} changes taken back by {by}")),
-        None => out.line(format_args!("{undone}: {count} changes would be taken back")),
-    }
-}
-
-fn changes(changes: &[ChangeView], out: &mut Output) -> CommandResult {
-    changes.iter().try_for_each(|change| {
-        let reason = match plain(&change.reason) {
-            reason if reason.is_empty() => reason,
-            reason => format!(": {reason}"),
-        };
-        let title = match plain(&change.title) {
-            title if title.is_empty() => title,
-            title => format!(" {title:?}"),
-        };
-        out.line(format_args!("  {} {}{title}{reason}", change.action, ids(&change.about)))
-    })
-}
-
-fn ids(about: &[u64]) -> String {
-    let ids: Vec<String> = about.iter().map(|id| format!("#{id}")).collect();
-    ids.join(", ")
+    out.answer(&inv.ask(request)?, people::undone)
 }
 
 pub(crate) fn budget(args: &BudgetArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     let kill_switch = (args.stop || args.allow).then_some(args.stop);
     let request = BudgetRequest { kill_switch, limit: Some(args.limit) };
-    let answer = inv.ask(request)?;
-    if out.is_json() {
-        return out.object(&answer);
-    }
-    let provider = answer.provider.as_deref().map_or_else(|| "none".to_owned(), plain);
-    let switch = if answer.kill_switch { "on: no model is asked" } else { "off" };
-    out.line(format_args!("day          {} (UTC)", answer.day))?;
-    out.line(format_args!("provider     {provider}"))?;
-    out.line(format_args!("kill switch  {switch}"))?;
-    out.line(format_args!(
-        "tokens       {} of {}, {} reserved",
-        answer.tokens, answer.tokens_limit, answer.reserved_tokens
-    ))?;
-    out.line(format_args!("dollars      {:.6} of {:.6}", answer.dollars, answer.dollars_limit))?;
-    for purpose in &answer.purposes {
-        out.line(format_args!(
-            "{:<12} {} of {} tokens, {:.6} of {:.6} dollars",
-            purpose.purpose,
-            purpose.tokens,
-            purpose.tokens_limit,
-            purpose.dollars,
-            purpose.dollars_limit
-        ))?;
-    }
-    for line in &answer.ledger {
-        let assumed = if line.assumed { " (assumed)" } else { "" };
-        let model = line.model.as_deref().map(plain).unwrap_or_default();
-        out.line(format_args!(
-            "{}  {:<11} {:>8} tokens  {:.6}  {}  {model}{assumed}",
-            line.at,
-            line.purpose,
-            line.tokens,
-            line.dollars,
-            plain(&line.who)
-        ))?;
-    }
-    Ok(())
+    out.answer(&inv.ask(request)?, people::budget)
 }

@@ -4,6 +4,7 @@ use std::io::Read;
 use std::path::PathBuf;
 
 use api::memory::Memory;
+use api::render::quotation::Author;
 use clap::Args;
 use proof::memory::{Body, Head, MemoryId, MemoryType, Millis, Version};
 use proof::{CheckedProof, Digest, PROOF_BYTES_MAX, ProofFile, ProvedFact};
@@ -11,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::failure::{CommandResult, Failure};
 use crate::output::{Output, plain, plain_lines};
-use crate::wiring::words::{Uri, edge_view, fields_view, from_ppm, pinned};
+use crate::wiring::words::{RuleAuthors, Uri, edge_view, fields_view, from_ppm, pinned};
 
 /// Checks a proof file. Needs no home and no store.
 ///
@@ -158,6 +159,8 @@ fn proved_memory(uri: String, head: &Head, version: &Version, body: Option<&Body
         accesses: 0,
         citations: 0,
         by: version.by.clone(),
+        author: Author::of(version.provenance.source.name(), version.provenance.origin.as_deref()),
+        proposed: RuleAuthors::Persons.is_proposed(head, version),
         confidence: from_ppm(version.confidence),
         importance: from_ppm(head.importance),
         visibility: head.visibility.name().to_owned(),

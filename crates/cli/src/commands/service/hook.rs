@@ -19,6 +19,7 @@ use api::bulletin::BulletinRequest;
 use api::capture::CaptureRequest;
 use api::context::ContextRequest;
 use api::prompt::PromptSaveRequest;
+use api::render::quotation::Author;
 use api::session::{SessionEndRequest, SessionGetRequest, SessionStartRequest};
 use api::{CallerInfo, Operation};
 use clap::Args;
@@ -69,6 +70,7 @@ pub(crate) fn run(
     let folder = home_folder(globals, &env.variables, &env.cwd)?;
     let mut caller = caller(globals, &env.variables, &env.cwd, None)?;
     caller.any_folder = true;
+    caller.author = Author::Agent;
     let now = caller.environment.now();
     let limit = if event == EventName::PromptSubmit { PROMPT_LIMIT } else { LIMIT };
     let (place, from) = (DaemonPlace::new(&folder), caller.info());

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use api::render::quotation::Author;
 use clap::Args;
 use client::place::DaemonPlace;
 use client::pool::ClientPool;
@@ -17,6 +18,9 @@ use talents::{Day, Facet, TalentName, UseId};
 use crate::failure::CommandResult;
 use crate::invocation::{CommandEnv, GlobalArgs, caller, home_folder, wait};
 use crate::process;
+
+/// The author of what agents save, unless `--by` names another.
+const BY: &str = "mcp";
 
 /// Serves an agent over standard input and output, in the Model Context Protocol.
 ///
@@ -58,6 +62,11 @@ pub(crate) fn run(args: &McpArgs, globals: &GlobalArgs, env: &CommandEnv) -> Com
     let folder = home_folder(globals, &env.variables, &env.cwd)?;
     let mut caller = caller(globals, &env.variables, &env.cwd, None)?;
     caller.any_folder = true;
+    // Whoever started the agent, what comes over this protocol is written by a model.
+    caller.author = Author::Agent;
+    if globals.by.is_none() && caller.delegate.is_none() {
+        BY.clone_into(&mut caller.by);
+    }
     let pool = ClientPool::new(DaemonPlace::new(&folder), caller.info())?;
     serve_stdio(Server::new(Backend(Arc::new(pool)), &choice))?;
     Ok(())

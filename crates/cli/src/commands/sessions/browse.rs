@@ -2,9 +2,9 @@
 
 use api::archive::SweepRequest;
 use api::change::ArchiveRequest;
-use api::memory::Brief;
 use api::projects::{MergeRequest, SeparateRequest};
 use api::prompt::PromptListRequest;
+use api::render::people;
 use api::session::SessionListRequest;
 use api::stats::ProjectsRequest;
 use api::timeline::TimelineRequest;
@@ -12,7 +12,7 @@ use clap::{Args, Subcommand};
 
 use crate::failure::CommandResult;
 use crate::invocation::Invocation;
-use crate::output::{Output, plain};
+use crate::output::Output;
 use crate::wiring::words::MemoryRef;
 
 /// Shows what was saved before and after a memory, in its session.
@@ -134,18 +134,7 @@ pub(crate) struct ArchiveArgs {
 pub(crate) fn timeline(args: &TimelineArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     let id = args.memory.of(inv.actor())?.get();
     let request = TimelineRequest { id, before: Some(args.before), after: Some(args.after) };
-    let answer = inv.ask(request)?;
-    if out.is_json() {
-        return out.object(&answer);
-    }
-    let line = |mark: &str, brief: &Brief| {
-        let (title, preview) = (plain(&brief.title), plain(&brief.preview));
-        let says = if preview.is_empty() { preview } else { format!(": {preview}") };
-        format!("{mark}{:>6}  {:<12} {title}{says}", brief.id, brief.kind)
-    };
-    answer.before.iter().try_for_each(|brief| out.line(line("  ", brief)))?;
-    out.line(line("> ", &answer.focus))?;
-    answer.after.iter().try_for_each(|brief| out.line(line("  ", brief)))
+    out.answer(&inv.ask(request)?, people::timeline)
 }
 
 pub(crate) fn sessions(args: &SessionsArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
@@ -155,21 +144,7 @@ pub(crate) fn sessions(args: &SessionsArgs, inv: &Invocation, out: &mut Output) 
         limit: Some(args.limit),
         offset: 0,
     };
-    let answer = inv.ask(request)?;
-    if out.is_json() {
-        return out.object(&answer);
-    }
-    for session in &answer.sessions {
-        let state = if session.ended_at.is_some() { "ended" } else { "live" };
-        out.line(format_args!(
-            "{}  {state:<5}  {:>4} memories  {}  {}",
-            session.started_at,
-            session.memories,
-            plain(&session.id),
-            plain(&session.project)
-        ))?;
-    }
-    out.line(format_args!("{} of {} sessions", answer.sessions.len(), answer.total))
+    out.answer(&inv.ask(request)?, people::sessions)
 }
 
 pub(crate) fn prompts(args: &PromptsArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
@@ -179,19 +154,7 @@ pub(crate) fn prompts(args: &PromptsArgs, inv: &Invocation, out: &mut Output) ->
         limit: Some(args.limit),
         ..PromptListRequest::default()
     };
-    let answer = inv.ask(request)?;
-    if out.is_json() {
-        return out.object(&answer);
-    }
-    for prompt in &answer.prompts {
-        out.line(format_args!(
-            "{:>6}  {}  {}",
-            prompt.id,
-            prompt.created_at,
-            plain(&prompt.content)
-        ))?;
-    }
-    out.line(format_args!("{} of {} prompts", answer.prompts.len(), answer.total))
+    out.answer(&inv.ask(request)?, people::prompts)
 }
 
 pub(crate) fn projects(args: &ProjectsArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
@@ -204,34 +167,20 @@ pub(crate) fn projects(args: &ProjectsArgs, inv: &Invocation, out: &mut Output) 
                 dry_run: args.dry_run,
             };
             let answer = inv.ask(request)?;
-            let verb = if answer.dry_run { "would move" } else { "moved" };
-            let (moved, to) = (answer.moved, plain(&answer.to));
-            let names = plain(&answer.aliases.join(", "));
-            let mean = if answer.dry_run { "would mean" } else { "now mean" };
-            out.either(&answer, format_args!("{verb} {moved} memories to {to}; {mean} it: {names}"))
+            out.answer(&answer, people::merged)
         }
         Some(ProjectsStep::Separate { name }) => {
             let request = SeparateRequest { name: name.clone() };
             let answer = inv.ask(request)?;
-            out.either(&answer, format_args!("{} is a project of its own", plain(&answer.name)))
+            out.answer(&answer, people::separated)
         }
     }
 }
 
 fn list_projects(inv: &Invocation, out: &mut Output) -> CommandResult {
     let answer = inv.ask(ProjectsRequest {})?;
-    if out.is_json() {
-        return out.object(&answer);
-    }
-    for project in &answer.projects {
-        let also = match project.aliases.as_slice() {
-            [] => String::new(),
-            names => format!("  (also {})", plain(&names.join(", "))),
-        };
-        let (memories, latest) = (project.memories, &project.last_activity);
-        out.line(format_args!("{memories:>6}  {latest}  {}{also}", plain(&project.name)))?;
-    }
-    if answer.projects.is_empty() {
+    out.answer(&answer, people::projects)?;
+    if answer.projects.is_empty() && !out.is_json() {
         out.say("no memory belongs to a project yet");
     }
     Ok(())
@@ -242,16 +191,8 @@ pub(crate) fn archive(args: &ArchiveArgs, inv: &Invocation, out: &mut Output) ->
         let id = memory.of(inv.actor())?.get();
         let request = ArchiveRequest { id, reason: args.reason.clone() };
         let answer = inv.ask(request)?;
-        let verb = if answer.changed { "archived" } else { "unchanged" };
-        return out.either(&answer, format_args!("{verb} {}", answer.memory.uri));
+        return out.answer(&answer, people::archived);
     }
-    let answer = inv.ask(SweepRequest { dry_run: args.dry_run })?;
-    if out.is_json() {
-        return out.object(&answer);
-    }
-    for swept in &answer.archived {
-        out.line(format_args!("{:>6}  {:.3}  {}", swept.id, swept.score, plain(&swept.title)))?;
-    }
-    let verb = if args.dry_run { "would be archived" } else { "archived" };
-    out.line(format_args!("{} of {} {verb}", answer.archived.len(), answer.examined))
+    let request = SweepRequest { dry_run: args.dry_run };
+    out.answer(&inv.ask(request)?, people::swept)
 }

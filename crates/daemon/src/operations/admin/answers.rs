@@ -1,13 +1,13 @@
 //! What the admin chat says about each thing that can be asked: a text for people, and the data behind it.
 
-use std::fmt::Write as _;
-
 use api::activity::ActivityRequest;
 use api::admin::ProcessKind;
 use api::bulletin::BulletinRequest;
-use api::channel::{ChannelListRequest, ChannelView};
+use api::channel::ChannelListRequest;
 use api::mind::{BudgetRequest, JobsRequest, PauseJobRequest, RunJobRequest, RunsRequest};
 use api::read::{GetRequest, ListRequest};
+use api::render::untrusted::{line, lines};
+use api::render::{model, people};
 use api::search::SearchRequest;
 use api::session::{SessionGetRequest, SessionListRequest};
 use mind::supervision::{ProcessId, ProcessStatus};
@@ -15,7 +15,7 @@ use serde_json::json;
 use service::caller::Caller;
 use service::error::Result;
 
-use super::{AdminReply, lines, listed, value};
+use super::{AdminReply, listed, value};
 use crate::host::Host;
 
 /// Lines of a list in an answer.
@@ -25,10 +25,7 @@ impl Host {
     pub(super) fn activity_reply(&self, caller: &Caller, limit: usize) -> Result<AdminReply> {
         let request = ActivityRequest { limit: Some(limit), ..ActivityRequest::default() };
         let answer = self.service.activity(caller, request)?;
-        let entries = answer.entries.iter();
-        let lines = entries.map(|e| format!("{}  {}  {} by {}", e.at, e.kind, e.summary, e.by));
-        let head = format!("The last {} of {} entries:", answer.entries.len(), answer.size);
-        Ok((listed(&head, lines), value(&answer)?))
+        Ok((people::activity(&answer), value(&answer)?))
     }
 
     /// Everything that is under way: jobs, processes, conversations.
@@ -43,7 +40,7 @@ impl Host {
         }
         all.extend(processes.iter().map(process_line));
         for session in sessions.sessions.iter().take(LIST) {
-            all.push(format!("session {} since {}", session.id, session.started_at));
+            all.push(format!("session {} since {}", line(&session.id), session.started_at));
         }
         let head = format!("warm-up: {}", jobs.warmup.state);
         let head = match all.len() {
@@ -59,21 +56,11 @@ impl Host {
 
     /// Conversations: those that are kept here, and the sessions of agents.
     pub(super) fn channels_reply(&self, caller: &Caller) -> Result<AdminReply> {
-        let channels = self.channel_list(caller, ChannelListRequest {})?.channels;
+        let channels = self.channel_list(caller, ChannelListRequest {})?;
         let sessions = self.service.session_list(caller, SessionListRequest::default())?;
-        let line = |channel: &ChannelView| {
-            let busy = if channel.is_answering { ", answering now" } else { "" };
-            let (name, count, last) = (&channel.channel, channel.messages, &channel.last_at);
-            format!("channel {name}, {count} messages, last {last}{busy}")
-        };
-        let mut all: Vec<String> = channels.iter().map(line).collect();
-        for session in sessions.sessions.iter().take(LIST) {
-            let state = if session.ended_at.is_some() { "ended" } else { "live" };
-            let (id, memories) = (&session.id, session.memories);
-            all.push(format!("session {id} ({state}), {memories} memories"));
-        }
-        let head = format!("{} channels, {} sessions of agents:", channels.len(), sessions.total);
-        Ok((listed(&head, all), json!({"channels": channels, "sessions": sessions.sessions})))
+        let text = people::conversations(&channels, &sessions);
+        let data = json!({"channels": channels.channels, "sessions": sessions.sessions});
+        Ok((text, data))
     }
 
     pub(super) fn processes_reply(
@@ -114,16 +101,12 @@ impl Host {
             supervisor.get(&process).cloned().zip(explained.ok())
         };
         if let Some((process, explained)) = known {
-            return Ok((explained, value(&process)?));
+            return Ok((lines(&explained), value(&process)?));
         }
         if kind == ProcessKind::Channel {
             let session =
                 self.service.session_get(caller, SessionGetRequest { id: id.to_owned() })?;
-            let state = if session.ended_at.is_some() { "ended" } else { "live" };
-            let (started, memories) = (&session.started_at, session.memories);
-            let text =
-                format!("session {id} started {started} and is {state}; {memories} memories");
-            return Ok((text, value(&session)?));
+            return Ok((people::session(&session), value(&session)?));
         }
         Err(mind::error::MindError::UnknownProcess { process: process.kind.name(), id: process.id }
             .into())
@@ -142,18 +125,13 @@ impl Host {
             { actor_mind.slot().mind.supervisor.cancel(&process, "the admin chat", now)? };
         let effects = effects.into_iter().map(mind::MindEffect::Supervise).collect();
         self.run_effects(&actor_mind, effects, caller)?;
-        Ok((format!("{} {id} was asked to stop", process.kind.name()), value(&process)?))
+        Ok((format!("{} {} was asked to stop", process.kind.name(), line(id)), value(&process)?))
     }
 
     pub(super) fn recall_reply(&self, caller: &Caller, query: String) -> Result<AdminReply> {
         let request = SearchRequest { query, limit: Some(10), ..SearchRequest::default() };
         let found = self.service.search(caller, request)?;
-        let head = match found.hits.len() {
-            0 => format!("Nothing is known about {:?}.", found.query),
-            count => format!("{count} memories:"),
-        };
-        let lines = found.hits.iter().map(|h| format!("#{} {}: {}", h.id, h.title, h.preview));
-        Ok((listed(&head, lines), value(&found)?))
+        Ok((model::found(&found), value(&found)?))
     }
 
     pub(super) fn memory_reply(&self, caller: &Caller, id: u64) -> Result<AdminReply> {
@@ -165,50 +143,12 @@ impl Host {
             ..GetRequest::default()
         };
         let found = self.service.get(caller, request)?;
-        let memory = &found.memory;
-        let state = match (&memory.deleted_at, memory.archived) {
-            (Some(at), _) => {
-                let why = memory.deleted_reason.as_deref().unwrap_or("nobody said why");
-                format!("was forgotten at {at}: {why}")
-            }
-            (None, true) => "is archived".to_owned(),
-            (None, false) => "is current".to_owned(),
-        };
-        let mut text = format!("#{id} ({}) {:?} {state}", memory.kind, memory.title);
-        // Writing to a text cannot fail.
-        let _ = write!(
-            text,
-            "\n- {} versions, used {} times, importance {:.3}, saved {} by {}",
-            memory.latest, memory.accesses, memory.importance, memory.created_at, memory.by
-        );
-        if !found.superseded_by.is_empty() {
-            // Writing to a text cannot fail.
-            let _ = write!(text, "\n- replaced by {:?}", found.superseded_by);
-        }
-        Ok((text, value(&found)?))
+        Ok((people::whereabouts(&found), value(&found)?))
     }
 
     pub(super) fn jobs_reply(&self, caller: &Caller) -> Result<AdminReply> {
         let answer = self.mind_jobs(caller, JobsRequest {})?;
-        let warmup = &answer.warmup;
-        let why = warmup.last_error.as_deref().map(|why| format!(" ({why})"));
-        let ready = if warmup.ready_for_work { ", ready for work" } else { "" };
-        let head = format!("{}{ready}{}", warmup.state, why.unwrap_or_default());
-        let mut all = Vec::new();
-        for job in &answer.jobs {
-            let state = match (&job.running, job.paused, &job.next_at) {
-                (Some(run), ..) => format!("runs as {run}"),
-                (None, true, _) => "is paused".to_owned(),
-                (None, false, next) => format!("next {}", next.as_deref().unwrap_or("soon")),
-            };
-            let last =
-                job.last.as_ref().map(|last| format!("; last {}: {}", last.ending, last.summary));
-            all.push(format!("{} {state}{}", job.name, last.unwrap_or_default()));
-        }
-        for breaker in answer.breakers.iter().filter(|breaker| breaker.state != "closed") {
-            all.push(format!("{} is left alone after {} failures", breaker.name, breaker.failures));
-        }
-        Ok((listed(&head, all), value(&answer)?))
+        Ok((people::jobs(&answer), value(&answer)?))
     }
 
     pub(super) fn run_reply(
@@ -218,11 +158,7 @@ impl Host {
         dry_run: bool,
     ) -> Result<AdminReply> {
         let answer = self.mind_run(caller, RunJobRequest { job, dry_run })?;
-        let mut text = answer.text.clone();
-        if !dry_run {
-            lines(&mut text, &answer.changes);
-        }
-        Ok((text, value(&answer)?))
+        Ok((people::ran(&answer), value(&answer)?))
     }
 
     pub(super) fn pause_reply(
@@ -232,20 +168,12 @@ impl Host {
         paused: bool,
     ) -> Result<AdminReply> {
         let view = self.mind_pause(caller, PauseJobRequest { job, paused })?;
-        let verb = if view.paused { "is paused" } else { "goes on" };
-        Ok((format!("{} {verb}", view.name), value(&view)?))
+        Ok((people::paused(&view), value(&view)?))
     }
 
     pub(super) fn runs_reply(&self, caller: &Caller) -> Result<AdminReply> {
         let answer = self.mind_runs(caller, RunsRequest::default())?;
-        let mut all = Vec::new();
-        for run in &answer.runs {
-            let done = run.done.as_deref().unwrap_or("not finished");
-            let undone = if run.undone { " (undone)" } else { "" };
-            all.push(format!("{} {} {}: {done}{undone}", run.started_at, run.run, run.planned));
-        }
-        let head = format!("{} runs changed memories:", answer.runs.len());
-        Ok((listed(&head, all), value(&answer)?))
+        Ok((people::runs(&answer), value(&answer)?))
     }
 
     pub(super) fn budget_reply(
@@ -254,15 +182,7 @@ impl Host {
         kill_switch: Option<bool>,
     ) -> Result<AdminReply> {
         let answer = self.budget(caller, BudgetRequest { kill_switch, limit: None })?;
-        let provider = answer.provider.as_deref().unwrap_or("none");
-        let switch = if answer.kill_switch { "on" } else { "off" };
-        let head = format!(
-            "{}: {} of {} tokens, {:.6} of {:.6} dollars; provider {provider}, kill switch {switch}",
-            answer.day, answer.tokens, answer.tokens_limit, answer.dollars, answer.dollars_limit
-        );
-        let purposes = answer.purposes.iter();
-        let lines = purposes.map(|p| format!("{}: {} of {}", p.purpose, p.tokens, p.tokens_limit));
-        Ok((listed(&head, lines), value(&answer)?))
+        Ok((people::budget(&answer), value(&answer)?))
     }
 
     pub(super) fn bulletin_reply(
@@ -274,21 +194,8 @@ impl Host {
         let request = BulletinRequest { refresh, explain, ..BulletinRequest::default() };
         let answer = self.bulletin(caller, request)?;
         let text = match &answer.bulletin {
-            None => "There is no bulletin yet.".to_owned(),
-            Some(bulletin) if explain => {
-                let head = format!(
-                    "Bulletin {} of {}, made by {} in {}, from {} memories:",
-                    bulletin.number,
-                    bulletin.generated_at,
-                    bulletin.made_by,
-                    bulletin.run,
-                    bulletin.cited.len()
-                );
-                let sources = bulletin.sources.iter();
-                let lines = sources.map(|s| format!("#{} {} ({})", s.id, s.title, s.section));
-                listed(&head, lines)
-            }
-            Some(bulletin) => bulletin.text.clone(),
+            Some(bulletin) if explain => people::bulletin_explained(bulletin),
+            bulletin => people::bulletin(bulletin.as_ref()),
         };
         Ok((text, value(&answer)?))
     }
@@ -297,13 +204,12 @@ impl Host {
         let kind = Some("observation".to_owned());
         let request = ListRequest { kind, limit: Some(LIST), ..ListRequest::default() };
         let found = self.service.list(caller, request)?;
-        let head = format!("{} observations:", found.total);
-        let lines = found.memories.iter().map(|memory| format!("#{} {}", memory.id, memory.title));
-        Ok((listed(&head, lines), value(&found)?))
+        Ok((people::listed(&found), value(&found)?))
     }
 }
 
 fn process_line(process: &ProcessStatus) -> String {
     let ProcessStatus { process, about, phase, status, .. } = process;
-    format!("{} {} {about} {status} ({phase:?})", process.kind.name(), process.id)
+    let (about, status) = (line(about), line(status));
+    format!("{} {} {about} {status} ({phase:?})", process.kind.name(), line(&process.id))
 }

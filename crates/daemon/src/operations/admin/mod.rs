@@ -5,14 +5,14 @@
 
 mod answers;
 
-use std::fmt::Write as _;
 use std::time::Duration;
 
 use api::admin::{
     AdminAnswer, AdminQuestion, AdminQuestionRequest, AdminRequest, MESSAGE_BYTES_MAX, ProcessKind,
 };
 use api::change::{DeleteRequest, RestoreRequest};
-use api::mind::{ChangeView, UndoRequest};
+use api::mind::UndoRequest;
+use api::render::{model, people, untrusted};
 use api::run::RunRequest;
 use api::save::SaveRequest;
 use kernel::actor::ActorName;
@@ -48,7 +48,7 @@ impl AdminRun {
     /// What the run came to, or why to nothing.
     pub fn ended(self, outcome: std::result::Result<String, String>) -> AdminAnswer {
         let (response, data) = match outcome {
-            Ok(text) => (text, json!({ "use_id": self.use_id })),
+            Ok(text) => (untrusted::lines(&text), json!({ "use_id": self.use_id })),
             Err(why) => unclear(&self.message, &format!(", and no model answered ({why})")),
         };
         AdminAnswer { agent_id: self.agent_id, response, asked: self.asked, data }
@@ -125,7 +125,7 @@ impl Host {
             AdminQuestion::Remember { text } => {
                 let request = SaveRequest { content: text, ..SaveRequest::default() };
                 let saved = self.service.save(caller, request)?;
-                Ok((format!("saved as #{}: {}", saved.id, saved.title), value(&saved)?))
+                Ok((model::saved(&saved), value(&saved)?))
             }
             AdminQuestion::Memory { id } => self.memory_reply(caller, id),
             AdminQuestion::Forget { id } => {
@@ -153,10 +153,7 @@ impl Host {
             AdminQuestion::Runs => self.runs_reply(caller),
             AdminQuestion::Undo { run } => {
                 let undone = self.mind_undo(caller, UndoRequest { run, dry_run: false })?;
-                let count = undone.changes.len();
-                let mut text = format!("{count} changes of {} were taken back", undone.undone);
-                lines(&mut text, &undone.changes);
-                Ok((text, value(&undone)?))
+                Ok((people::undone(&undone), value(&undone)?))
             }
             AdminQuestion::Budget => self.budget_reply(caller, None),
             AdminQuestion::KillSwitch { on } => self.budget_reply(caller, Some(on)),
@@ -198,15 +195,6 @@ fn listed(head: &str, lines: impl IntoIterator<Item = String>) -> String {
         text.push_str(&line);
     }
     text
-}
-
-fn lines(text: &mut String, changes: &[ChangeView]) {
-    for change in changes {
-        let ids: Vec<String> = change.about.iter().map(|id| format!("#{id}")).collect();
-        let ChangeView { action, title, reason, .. } = change;
-        // Writing to a text cannot fail.
-        let _ = write!(text, "\n- {action} {} {title:?}: {reason}", ids.join(", "));
-    }
 }
 
 fn help(head: &str) -> String {

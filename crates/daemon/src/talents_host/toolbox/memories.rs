@@ -162,6 +162,8 @@ impl MemoryTools {
             "created_at": memory.created_at,
             "updated_at": memory.updated_at,
             "by": memory.by,
+            "author": memory.author,
+            "proposed": memory.proposed,
             "superseded_by": found.superseded_by,
             "contradicted_by": found.contradicted_by,
         });
@@ -309,6 +311,8 @@ fn hit_value(hit: &HitView) -> Value {
         "standing": hit.standing,
         "superseded_by": hit.superseded_by.iter().map(|other| other.id).collect::<Vec<_>>(),
         "contradicts": hit.contradicts.iter().map(|other| other.id).collect::<Vec<_>>(),
+        "author": hit.author,
+        "proposed": hit.proposed,
         "rank": hit.rank,
     })
 }

@@ -14,6 +14,7 @@ use std::sync::Mutex;
 
 use api::admin::ProcessKind;
 use api::mind::ToolAskRequest;
+use api::render::untrusted;
 use api::{Error, Fault};
 use llm::providers::{BoxFuture, ToolServer, ToolSpec};
 use mind::admin::AdminQuestion;
@@ -76,7 +77,7 @@ impl MemoryTools {
         if scene.grant < needed {
             return Err(ToolError::new(format!("{name} is beyond the grant of this talent")));
         }
-        match name {
+        let answer = match name {
             "memory_recall" => self.recall(scene, read(args)?).await,
             "memory_get" => self.get(scene, read(args)?).await,
             "memory_save" => self.save(scene, read(args)?).await,
@@ -94,7 +95,11 @@ impl MemoryTools {
             "channel_branch" => self.branch(scene, read(args)?).await,
             "channel_worker" => self.worker(scene, read(args)?).await,
             _ => self.relate(scene, &read(args)?).await,
-        }
+        };
+        answer.map(|mut answer| {
+            untrusted::value(&mut answer.value);
+            answer
+        })
     }
 }
 
@@ -105,7 +110,7 @@ fn read<T: DeserializeOwned>(args: Value) -> ToolResult<T> {
 
 fn told(error: Error) -> ToolError {
     let hint = error.hint.map(|hint| format!(" ({hint})")).unwrap_or_default();
-    let why = format!("{}{hint}", error.message);
+    let why = untrusted::line(&format!("{}{hint}", error.message));
     if error.fault == Fault::Server { ToolError::broken(why) } else { ToolError::new(why) }
 }
 

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::super::ModelRequest;
 use super::super::anthropic::usage;
+use super::super::{ModelRequest, OwnTools};
 use super::{CliTranscript, Dialect, SERVER};
 
 /// One argument of a command has a largest size; a longer system text goes before the prompt.
@@ -35,24 +35,29 @@ impl Dialect for Claude {
     fn args(&self, call: &ModelRequest, _: Option<&PathBuf>) -> Vec<OsString> {
         let mut args: Vec<OsString> =
             ["-p", "--output-format", "stream-json", "--verbose"].map(Into::into).into();
-        let (mode, tools) = if call.write {
-            ("acceptEdits", "Read,Grep,Glob,Edit,Write,Bash")
-        } else {
-            ("plan", "Read,Grep,Glob")
+        let (mode, tools) = match call.own_tools {
+            OwnTools::Write => ("acceptEdits", "Read,Grep,Glob,Edit,Write,Bash"),
+            OwnTools::Read => ("plan", "Read,Grep,Glob"),
+            OwnTools::None => ("plan", ""),
         };
         // Of its own tools it has these and no others, whatever else it would offer.
-        args.extend(["--tools", tools].map(Into::into));
+        args.extend(["--tools", tools, "--permission-mode", mode].map(Into::into));
+        let own = tools.split(',').filter(|tool| !tool.is_empty()).map(str::to_owned);
         let served = call.server.iter().flat_map(|server| &server.tools);
-        let served = served.map(|tool| format!(",mcp__{SERVER}__{tool}"));
-        let tools: String = std::iter::once(tools.to_owned()).chain(served).collect();
-        args.extend(["--permission-mode", mode, "--allowedTools", &tools].map(Into::into));
+        let served = served.map(|tool| format!("mcp__{SERVER}__{tool}"));
+        let allowed: Vec<String> = own.chain(served).collect();
+        if !allowed.is_empty() {
+            args.extend(["--allowedTools".into(), allowed.join(",").into()]);
+        }
+        // Strict: what the person has set up for himself is not the talent's. His hooks would be programs, too.
+        args.extend(
+            ["--strict-mcp-config", "--settings", r#"{"disableAllHooks":true}"#].map(Into::into),
+        );
         if let Some(server) = &call.server {
             let servers = json!({"mcpServers": {SERVER: {
                 "command": server.command, "args": server.args,
             }}});
-            // Strict: what the person has set up for himself is not the talent's.
-            args.extend(["--strict-mcp-config".into(), "--mcp-config".into()]);
-            args.push(servers.to_string().into());
+            args.extend(["--mcp-config".into(), servers.to_string().into()]);
         }
         args.extend(["--model".into(), OsString::from(&call.model)]);
         if !call.system.is_empty() && self.takes_system(call) {

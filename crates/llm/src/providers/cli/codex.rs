@@ -5,10 +5,23 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::super::ModelRequest;
+use super::super::{ModelRequest, OwnTools};
 use super::{CliTranscript, Dialect, SERVER};
 
 pub(super) struct Codex;
+
+/// Every tool it brings, switched off by the name it has in its settings.
+const NO_TOOLS: &[&str] = &[
+    "features.shell_tool=false",
+    "features.unified_exec=false",
+    "features.apply_patch_freeform=false",
+    "include_apply_patch_tool=false",
+    "tools.view_image=false",
+    "tools.web_search=false",
+    "web_search=\"disabled\"",
+    "features.multi_agent=false",
+    "features.apps=false",
+];
 
 impl Dialect for Codex {
     fn command(&self) -> &'static str {
@@ -20,10 +33,14 @@ impl Dialect for Codex {
     }
 
     fn args(&self, call: &ModelRequest, _: Option<&PathBuf>) -> Vec<OsString> {
-        let sandbox = if call.write { "workspace-write" } else { "read-only" };
+        let sandbox =
+            if call.own_tools == OwnTools::Write { "workspace-write" } else { "read-only" };
         let mut args: Vec<OsString> =
             ["exec", "--json", "--skip-git-repo-check", "-s", sandbox, "-m"].map(Into::into).into();
         args.push(OsString::from(&call.model));
+        if call.own_tools == OwnTools::None {
+            args.extend(NO_TOOLS.iter().flat_map(|setting| ["-c", *setting]).map(Into::into));
+        }
         if let Some(server) = &call.server {
             let settings = [
                 ("command", json!(server.command)),

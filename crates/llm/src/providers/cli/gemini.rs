@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::super::ModelRequest;
+use super::super::{ModelRequest, OwnTools};
 use super::{CliTranscript, Dialect, SERVER, TOOLS_VARIABLE};
 
 pub(super) struct Gemini;
@@ -15,6 +15,13 @@ const READ_ONLY: &str = r#"[[rule]]
 toolName = ["run_shell_command", "write_file", "replace", "save_memory"]
 decision = "deny"
 priority = 900
+"#;
+
+/// What a run without tools may not use: anything.
+const NOTHING: &str = r#"[[rule]]
+toolName = "*"
+decision = "deny"
+priority = 950
 "#;
 
 /// No server has this name.
@@ -53,7 +60,11 @@ impl Dialect for Gemini {
     }
 
     fn policy(&self, call: &ModelRequest) -> Option<String> {
-        (!call.write).then(|| READ_ONLY.to_owned())
+        match call.own_tools {
+            OwnTools::None => Some(NOTHING.to_owned()),
+            OwnTools::Read => Some(READ_ONLY.to_owned()),
+            OwnTools::Write => None,
+        }
     }
 
     /// It takes settings of the system only from root, and those of the person are not ours to change.

@@ -3,7 +3,7 @@
 //! A tool runs its own loop and keeps its own sessions; it prints one JSON object per line. What must stay true:
 //! text between two uses of tools is thinking, and only what comes after the last one is the result; a line has a
 //! largest size; a tool that says nothing is started once more and then given up; it sees only the variables on the
-//! list. The child stays in the process group of the talent, so that ending the group ends it too.
+//! list, and without leave no tool of its own. Who starts the provider ends what the tool leaves behind.
 
 mod claude;
 mod codex;
@@ -63,6 +63,32 @@ const QUOTA_WORDS: &[&str] = &[
 const LOGIN_WORDS: &[&str] =
     &["not logged in", "please run /login", "invalid api key", "unauthorized", "authentication"];
 
+/// Beginnings of the names of variables that belong to one of the tools.
+pub const CLI_VARIABLES: &[&str] =
+    &["ANTHROPIC_", "CLAUDE_", "OPENAI_", "CODEX_", "GEMINI_", "GOOGLE_"];
+
+/// How a tool is held in: it is started through a program that restricts itself and then becomes the tool.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct ToolConfinement {
+    /// That program and its arguments; the tool's command follows.
+    pub launcher: Vec<OsString>,
+    /// The folder that the tool may use for its temporary files, if not the one of the home.
+    pub scratch: Option<PathBuf>,
+}
+
+/// What the tool of a provider is called; `None` for services.
+pub fn command_of(kind: ProviderKind) -> Option<&'static str> {
+    kind.is_cli().then(|| dialect(kind).command())
+}
+
+fn dialect(kind: ProviderKind) -> Box<dyn Dialect> {
+    match kind {
+        ProviderKind::Codex => Box::new(codex::Codex),
+        ProviderKind::Gemini => Box::new(gemini::Gemini),
+        _ => Box::new(claude::Claude),
+    }
+}
+
 /// Where and how a tool is started.
 #[derive(Clone)]
 pub struct CliOptions {
@@ -72,6 +98,8 @@ pub struct CliOptions {
     pub cwd: PathBuf,
     /// Where a file for the tool may be put for as long as it runs.
     pub scratch: PathBuf,
+    /// How the tool is held in, if it is.
+    pub confinement: Option<ToolConfinement>,
     /// A variable with a key for the tool, instead of its own login.
     pub key: Option<(String, String)>,
     pub first_event: Option<Duration>,
@@ -130,12 +158,7 @@ enum Attempt {
 
 impl CliProvider {
     pub fn new(name: &str, kind: ProviderKind, options: CliOptions) -> CliProvider {
-        let dialect: Box<dyn Dialect> = match kind {
-            ProviderKind::Codex => Box::new(codex::Codex),
-            ProviderKind::Gemini => Box::new(gemini::Gemini),
-            _ => Box::new(claude::Claude),
-        };
-        CliProvider { name: name.to_owned(), dialect, options }
+        CliProvider { name: name.to_owned(), dialect: dialect(kind), options }
     }
 
     async fn attempts(

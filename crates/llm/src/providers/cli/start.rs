@@ -3,6 +3,7 @@
 //!
 //! What must stay true: a tool sees only the variables on the list, and no key unless the settings say so.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Stdio;
 
@@ -35,6 +36,11 @@ impl CliProvider {
         self.options.command.clone().unwrap_or_else(|| self.dialect.command().into())
     }
 
+    /// The folder that is the tool's alone, if it is held in.
+    fn scratch(&self) -> Option<&PathBuf> {
+        self.options.confinement.as_ref().and_then(|confinement| confinement.scratch.as_ref())
+    }
+
     fn environment(&self) -> Env {
         let plain = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TMPDIR", "LANG", "TZ"];
         let starts = ["LC_", "XDG_", "CORTEX_"];
@@ -54,6 +60,12 @@ impl CliProvider {
             .collect();
         for (name, value) in self.dialect.variables() {
             env.insert((*name).to_owned(), (*value).to_owned());
+        }
+        if let Some(scratch) = self.scratch() {
+            // A tool that writes where everybody does would be refused there.
+            for name in ["TMPDIR", "CLAUDE_CODE_TMPDIR"] {
+                env.insert(name.to_owned(), scratch.display().to_string());
+            }
         }
         if let Some((name, key)) = &self.options.key {
             env.insert(name.clone(), key.clone());
@@ -116,9 +128,9 @@ impl CliProvider {
 
     fn paper(&self, what: &str, ending: &str, text: &str) -> Result<PathBuf, ProviderError> {
         let name = format!("cortex-{what}-{}-{}.{ending}", self.name, std::process::id());
-        let path = self.options.scratch.join(name);
-        let written = std::fs::create_dir_all(&self.options.scratch)
-            .and_then(|()| std::fs::write(&path, text));
+        let folder = self.scratch().unwrap_or(&self.options.scratch);
+        let path = folder.join(name);
+        let written = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, text));
         written.map_err(|error| {
             let message = format!("the {what} file cannot be written: {error}");
             ProviderError::new(ReasonCode::Unknown, message)
@@ -132,12 +144,19 @@ impl CliProvider {
         papers: &ToolFiles,
     ) -> Result<Child, ProviderError> {
         let program = self.program();
-        std::fs::create_dir_all(&self.options.cwd).map_err(|error| {
-            let message = format!("{} cannot be made: {error}", self.options.cwd.display());
-            ProviderError::new(ReasonCode::Unknown, message)
-        })?;
-        let mut command = Command::new(&program);
+        // A folder must be there before it can be granted.
+        for folder in self.scratch().into_iter().chain([&self.options.cwd]) {
+            std::fs::create_dir_all(folder).map_err(|error| {
+                let message = format!("{} cannot be made: {error}", folder.display());
+                ProviderError::new(ReasonCode::Unknown, message)
+            })?;
+        }
+        let words =
+            self.options.confinement.iter().flat_map(|confinement| confinement.launcher.iter());
+        let mut words = words.map(OsString::as_os_str).chain([program.as_os_str()]);
+        let mut command = Command::new(words.next().unwrap_or(program.as_os_str()));
         command
+            .args(words)
             .args(self.dialect.args(call, papers.policy.as_ref()))
             .env_clear()
             .envs(self.environment())

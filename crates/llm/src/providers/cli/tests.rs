@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::json;
 use tokio::sync::mpsc;
 
-use super::super::ChatMessage;
+use super::super::{ChatMessage, OwnTools};
 use super::*;
 
 fn script(dir: &Path, name: &str, body: &str) -> PathBuf {
@@ -38,6 +38,7 @@ async fn run_with(
         env: env(),
         cwd: dir.to_owned(),
         scratch: dir.join("run"),
+        confinement: None,
         key: None,
         first_event: Some(first_event),
         whole: Duration::from_secs(30),
@@ -67,6 +68,7 @@ fn call(session: Option<&str>) -> ModelRequest {
         system: "Be kind.".into(),
         messages: vec![ChatMessage::User { text: "What is up?".into() }],
         session: session.map(str::to_owned),
+        own_tools: OwnTools::Read,
         ..ModelRequest::default()
     }
 }
@@ -269,6 +271,7 @@ async fn a_tool_that_is_not_there_is_named() {
         env: env(),
         cwd: "/".into(),
         scratch: "/nowhere".into(),
+        confinement: None,
         key: None,
         first_event: None,
         whole: Duration::from_secs(5),
@@ -310,7 +313,8 @@ echo '{"type":"init"}'"#;
     let tools =
         "--allowedTools\nRead,Grep,Glob,mcp__cortex__memory_recall,mcp__cortex__get_facet\n";
     assert!(args.contains(tools), "{args}");
-    let config = args.split("--strict-mcp-config\n--mcp-config\n").nth(1).unwrap();
+    assert!(args.contains("--strict-mcp-config\n"), "{args}");
+    let config = args.split("--mcp-config\n").nth(1).unwrap();
     let config: Value = serde_json::from_str(config.lines().next().unwrap()).unwrap();
     assert_eq!(config["mcpServers"]["cortex"]["command"], "/opt/cortex");
     assert_eq!(config["mcpServers"]["cortex"]["args"][2], "keeper");
@@ -326,4 +330,64 @@ echo '{"type":"init"}'"#;
     assert_eq!(settings["mcpServers"]["cortex"]["args"], json!(["${CORTEX_TOOLS}"]));
     assert_eq!(settings["mcpServers"]["mine"]["command"], "x", "what others wrote stays");
     assert_eq!(settings["theme"], "dark");
+}
+
+// F8: a generator has no tools, whatever the provider
+#[tokio::test]
+async fn without_leave_no_tool_has_tools() {
+    let keep = r#"cat > /dev/null; printf '%s\n' "$@" > args.txt
+while [ $# -gt 0 ]; do [ "$1" = --policy ] && cp "$2" policy.txt; shift; done
+echo '{"type":"init"}'"#;
+    let told = async |kind, file: &str| {
+        let dir = tempfile::tempdir().unwrap();
+        let call = ModelRequest { own_tools: OwnTools::None, ..call(None) };
+        drop(run_with(dir.path(), kind, keep, call, Duration::from_secs(20)).await);
+        std::fs::read_to_string(dir.path().join(file)).unwrap()
+    };
+    let args = told(ProviderKind::Claude, "args.txt").await;
+    assert!(args.contains("--tools\n\n--permission-mode\nplan\n"), "{args}");
+    assert!(args.contains("--strict-mcp-config\n") && args.contains("disableAllHooks"), "{args}");
+    assert!(!args.contains("--allowedTools") && !args.contains("Read"), "{args}");
+    let args = told(ProviderKind::Codex, "args.txt").await;
+    for setting in
+        ["features.shell_tool=false", "features.unified_exec=false", "tools.view_image=false"]
+    {
+        assert!(args.contains(&format!("-c\n{setting}\n")), "{args}");
+    }
+    assert!(args.contains("-s\nread-only\n"), "{args}");
+    let policy = told(ProviderKind::Gemini, "policy.txt").await;
+    let policy: toml::Value = toml::from_str(&policy).unwrap();
+    assert_eq!(policy["rule"][0]["toolName"].as_str(), Some("*"));
+    assert_eq!(policy["rule"][0]["decision"].as_str(), Some("deny"));
+}
+
+// F8: a tool that is held in is started through the program that does it, with a folder of its own
+#[tokio::test]
+async fn a_confined_tool_is_started_through_its_launcher() {
+    let dir = tempfile::tempdir().unwrap();
+    let scratch = dir.path().join("scratch");
+    std::fs::create_dir(&scratch).unwrap();
+    let launcher = script(dir.path(), "launcher", "echo launched > launched.txt; exec \"$@\"");
+    let options = CliOptions {
+        command: Some(script(dir.path(), "tool", CLAUDE)),
+        env: env(),
+        cwd: dir.path().to_owned(),
+        scratch: dir.path().join("run"),
+        confinement: Some(ToolConfinement {
+            launcher: vec![launcher.into()],
+            scratch: Some(scratch.clone()),
+        }),
+        key: None,
+        first_event: None,
+        whole: Duration::from_secs(30),
+    };
+    let (events, _seen) = mpsc::channel(1_000);
+    let reply =
+        CliProvider::new("tool", ProviderKind::Claude, options).turn(&call(None), events).await;
+    assert_eq!(reply.unwrap().text, "All is well.");
+    let read = |name: &str| std::fs::read_to_string(dir.path().join(name)).unwrap();
+    assert_eq!(read("launched.txt"), "launched\n");
+    let env = read("env.txt");
+    assert!(env.contains(&format!("TMPDIR={}\n", scratch.display())), "{env}");
+    assert!(!dir.path().join("run").exists(), "nothing is written outside of its folder");
 }

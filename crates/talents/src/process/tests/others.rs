@@ -151,7 +151,7 @@ async fn a_command_line_tool_resumes_its_own_session() {
     let first = stage.one(ask("1")).await;
     assert_eq!(first.last().unwrap()["cli_session_id"], "s-1");
     assert!(
-        !script.calls.lock().unwrap()[0].write,
+        script.calls.lock().unwrap()[0].own_tools != llm::providers::OwnTools::Write,
         "a grant to write memories is none to write files"
     );
     let warnings = first.last().unwrap()["warnings"].to_string();

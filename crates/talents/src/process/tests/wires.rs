@@ -47,6 +47,7 @@ async fn the_whole_way_over_each_wire() {
             home: stage.dir.path().to_owned(),
             patience: impatient(),
             seed: 1,
+            confinement: None,
         });
         let events = stage.one(json!({"use_id": "1", "prompt": "Tee?"})).await;
         let finish = events.last().unwrap();

@@ -1,4 +1,4 @@
-//! What `cortex doctor` says of the hands: the logs of runs, the files of talents, the providers, the work of days.
+//! What `cortex doctor` says of the hands: the logs of runs, what holds them in, the files of talents, the providers, the work of days.
 //!
 //! What must stay true: it asks no provider anything and shows no key; a home that uses no talents has nothing to mend
 //! here.
@@ -8,12 +8,14 @@ use std::path::Path;
 
 use api::{Error, Result};
 use client::place::DaemonPlace;
+use daemon::confinement::exec_settings;
 use daemon::talents_host::TalentContext;
 use daemon::talents_host::settings::unused;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use service::config::Config;
 use service::{Environment as _, SystemEnvironment};
+use talents::confine::{self, ConfineMode};
 use talents::runner::RunnerSettings;
 use talents::runner::log::doctor::LogFinding;
 use talents::supervisor::{Calendar, ScheduleState, SupervisorSettings};
@@ -29,6 +31,7 @@ const NAMED_MAX: usize = 3;
 pub(super) fn examine(folder: &Path, config: &Config, report: &mut DoctorReport) {
     let home = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     runs(&DaemonPlace::new(&home), report);
+    confinement(config, report);
     match TalentContext::open(&home, config, own_environment()) {
         Ok(hands) => {
             talents(&hands, report);
@@ -68,6 +71,41 @@ fn runs(place: &DaemonPlace, report: &mut DoctorReport) {
                 let remedy = "`cortex talent doctor` names all of them; move those files away";
                 report.fail("runs", says, Some(remedy.to_owned()));
             }
+        }
+    }
+}
+
+/// What holds a run in on this system, and whether the settings ask for more.
+fn confinement(config: &Config, report: &mut DoctorReport) {
+    let settings = match exec_settings(config) {
+        Ok(settings) => settings,
+        Err(error) => return report.refused("confinement", &error),
+    };
+    let there = confine::available();
+    match settings.confine {
+        ConfineMode::Off => {
+            let remedy = "`confine = \"try\"` in [exec] of cortex.toml switches it on";
+            report.warn("confinement", "runs are not confined: exec.confine is \"off\"", remedy);
+        }
+        ConfineMode::Require if !there.is_enough() => {
+            let remedy = "a kernel with Landlock (Linux 5.13 or later), or exec.confine = \"try\"";
+            let says =
+                "no run can begin: exec.confine is \"require\" and this system has no Landlock";
+            report.fail("confinement", says.to_owned(), Some(remedy.to_owned()));
+        }
+        ConfineMode::Try if !there.is_enough() => {
+            let remedy = "Linux 5.13 or later has Landlock; exec.confine = \"require\" refuses runs without it";
+            report.warn(
+                "confinement",
+                "runs are not confined: this system has no Landlock",
+                remedy,
+            );
+        }
+        ConfineMode::Try | ConfineMode::Require => {
+            report.ok(
+                "confinement",
+                format!("runs are confined by Landlock: {there}; and by limits"),
+            );
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod cancel;
 mod check;
+mod confined;
 pub(crate) mod doctor;
 mod exec;
 mod explain;
@@ -49,6 +50,8 @@ enum TalentStep {
     Explain(explain::ExplainArgs),
     #[command(hide = true)]
     Exec(exec::ExecArgs),
+    #[command(hide = true)]
+    Confined(confined::ConfinedArgs),
 }
 
 pub(crate) fn run(
@@ -67,6 +70,7 @@ pub(crate) fn run(
         TalentStep::Check(args) => check::run(args, globals, &env, out),
         TalentStep::Explain(args) => explain::run(args, globals, &env, out),
         TalentStep::Exec(args) => exec::run(args, globals, &env),
+        TalentStep::Confined(args) => confined::run(args),
     }
 }
 

@@ -1,0 +1,154 @@
+//! Sessions, prompts, projects, and what happened or needs attention.
+
+use std::fmt::Write as _;
+
+use super::super::untrusted::line;
+use crate::activity::ActivityAnswer;
+use crate::archive::SweepAnswer;
+use crate::audit::AuditAnswer;
+use crate::channel::{ChannelListAnswer, ChannelView};
+use crate::projects::{MergeAnswer, SeparateAnswer};
+use crate::prompt::PromptListAnswer;
+use crate::session::{SessionListAnswer, SessionView};
+use crate::stats::ProjectsAnswer;
+
+/// Sessions that are named beside conversations.
+const SESSIONS_BESIDE_MAX: usize = 20;
+
+pub fn sessions(answer: &SessionListAnswer) -> String {
+    let mut text = String::new();
+    for session in &answer.sessions {
+        writeln!(
+            text,
+            "{}  {:<5}  {:>4} memories  {}  {}",
+            session.started_at,
+            state(session),
+            session.memories,
+            line(&session.id),
+            line(&session.project)
+        )
+        .expect("a String takes any text");
+    }
+    writeln!(text, "{} of {} sessions", answer.sessions.len(), answer.total)
+        .expect("a String takes any text");
+    text
+}
+
+fn state(session: &SessionView) -> &'static str {
+    if session.ended_at.is_some() { "ended" } else { "live" }
+}
+
+/// One session in words.
+pub fn session(session: &SessionView) -> String {
+    let (id, started) = (line(&session.id), &session.started_at);
+    let (state, memories) = (state(session), session.memories);
+    format!("session {id} started {started} and is {state}; {memories} memories\n")
+}
+
+/// Conversations that are kept here, and the sessions of agents.
+pub fn conversations(channels: &ChannelListAnswer, sessions: &SessionListAnswer) -> String {
+    let count = channels.channels.len();
+    let mut text = format!("{count} channels, {} sessions of agents:\n", sessions.total);
+    for ChannelView { channel, messages, last_at, is_answering, .. } in &channels.channels {
+        let busy = if *is_answering { ", answering now" } else { "" };
+        let channel = line(channel);
+        writeln!(text, "- channel {channel}, {messages} messages, last {last_at}{busy}")
+            .expect("a String takes any text");
+    }
+    for session in sessions.sessions.iter().take(SESSIONS_BESIDE_MAX) {
+        let (id, state, memories) = (line(&session.id), state(session), session.memories);
+        writeln!(text, "- session {id} ({state}), {memories} memories")
+            .expect("a String takes any text");
+    }
+    text
+}
+
+pub fn prompts(answer: &PromptListAnswer) -> String {
+    let mut text = String::new();
+    for prompt in &answer.prompts {
+        let said = line(&prompt.content);
+        writeln!(text, "{:>6}  {}  {said}", prompt.id, prompt.created_at)
+            .expect("a String takes any text");
+    }
+    writeln!(text, "{} of {} prompts", answer.prompts.len(), answer.total)
+        .expect("a String takes any text");
+    text
+}
+
+pub fn projects(answer: &ProjectsAnswer) -> String {
+    let mut text = String::new();
+    for project in &answer.projects {
+        let also = match project.aliases.as_slice() {
+            [] => String::new(),
+            names => format!("  (also {})", line(&names.join(", "))),
+        };
+        let (memories, latest) = (project.memories, &project.last_activity);
+        writeln!(text, "{memories:>6}  {latest}  {}{also}", line(&project.name))
+            .expect("a String takes any text");
+    }
+    text
+}
+
+pub fn merged(answer: &MergeAnswer) -> String {
+    let verb = if answer.dry_run { "would move" } else { "moved" };
+    let mean = if answer.dry_run { "would mean" } else { "now mean" };
+    let (moved, to, names) = (answer.moved, line(&answer.to), line(&answer.aliases.join(", ")));
+    format!("{verb} {moved} memories to {to}; {mean} it: {names}\n")
+}
+
+pub fn separated(answer: &SeparateAnswer) -> String {
+    format!("{} is a project of its own\n", line(&answer.name))
+}
+
+pub fn swept(answer: &SweepAnswer) -> String {
+    let mut text = String::new();
+    for swept in &answer.archived {
+        writeln!(text, "{:>6}  {:.3}  {}", swept.id, swept.score, line(&swept.title))
+            .expect("a String takes any text");
+    }
+    let verb = if answer.dry_run { "would be archived" } else { "archived" };
+    writeln!(text, "{} of {} {verb}", answer.archived.len(), answer.examined)
+        .expect("a String takes any text");
+    text
+}
+
+/// The newest entries of the journal.
+pub fn activity(answer: &ActivityAnswer) -> String {
+    let mut text = format!("The last {} of {} entries:\n", answer.entries.len(), answer.size);
+    for entry in &answer.entries {
+        let (summary, by) = (line(&entry.summary), line(&entry.by));
+        writeln!(text, "- {}  {}  {summary} by {by}", entry.at, entry.kind)
+            .expect("a String takes any text");
+    }
+    text
+}
+
+/// What of a memory needs attention.
+pub fn audit(answer: &AuditAnswer) -> String {
+    let AuditAnswer { memories, compared, findings } = answer;
+    let rest = if compared < memories {
+        format!("; the newest {compared} also compared by meaning")
+    } else {
+        String::new()
+    };
+    let s = if *memories == 1 { "memory" } else { "memories" };
+    let mut text = format!("{memories} {s} looked at{rest}\n");
+    if findings.is_empty() {
+        text.push_str("nothing needs attention\n");
+    }
+    for finding in findings {
+        writeln!(text, "\n{} {}: {}", finding.count, finding.says, finding.remedy)
+            .expect("a String takes any text");
+        for example in &finding.examples {
+            let id = example.ids.first().map(|id| format!("#{id} ")).unwrap_or_default();
+            let (title, why) = (line(&example.title), line(&example.why));
+            writeln!(text, "  {id}{title} ({why})").expect("a String takes any text");
+        }
+        let more = finding.count - finding.examples.len().min(finding.count);
+        if more > 0 && !finding.examples.is_empty() {
+            writeln!(text, "  and {more} more with a higher --limit")
+                .expect("a String takes any text");
+        }
+    }
+    text
+}

@@ -1,0 +1,243 @@
+//! What the mind does: jobs, runs and their changes, the bulletin, what models cost.
+
+use std::fmt::Write as _;
+
+use super::super::untrusted::{line, lines};
+use crate::bulletin::{BulletinHistoryAnswer, BulletinView};
+use crate::mind::{
+    BudgetAnswer, ChangeView, JobView, JobsAnswer, RunAnswer, RunView, RunsAnswer, SuggestionView,
+    UndoAnswer,
+};
+
+pub fn jobs(answer: &JobsAnswer) -> String {
+    let mut text = String::new();
+    for job in &answer.jobs {
+        let state = match (&job.running, job.paused, &job.next_at) {
+            (Some(run), _, _) => format!("runs as {run}"),
+            (None, true, _) => "paused".to_owned(),
+            (None, false, Some(at)) => format!("next {at}"),
+            (None, false, None) => String::new(),
+        };
+        let breaker = match job.breaker.as_str() {
+            "closed" => String::new(),
+            other => format!(", breaker {other} after {} failures", job.failures),
+        };
+        writeln!(
+            text,
+            "{:<12} every {} s, {} runs, {state}{breaker}: {}",
+            job.name, job.every_seconds, job.runs, job.about
+        )
+        .expect("a String takes any text");
+        if let Some(last) = &job.last {
+            let (ended, ending, summary) = (&last.ended_at, &last.ending, line(&last.summary));
+            writeln!(text, "{:<12} last {ended} {ending}: {summary}", "")
+                .expect("a String takes any text");
+        }
+    }
+    let error = answer.warmup.last_error.as_deref().map(|why| format!(" ({})", line(why)));
+    writeln!(text, "warm-up      {}{}", answer.warmup.state, error.unwrap_or_default())
+        .expect("a String takes any text");
+    for breaker in &answer.breakers {
+        let name = line(&breaker.name);
+        writeln!(text, "breaker      {name} {}, {} trips", breaker.state, breaker.trips)
+            .expect("a String takes any text");
+    }
+    text
+}
+
+/// What a job said, and what it changed unless it was only tried.
+pub fn ran(answer: &RunAnswer) -> String {
+    let mut text = format!("{}\n", lines(answer.text.trim_end()));
+    if !answer.dry_run {
+        text.push_str(&changes(&answer.changes));
+    }
+    text
+}
+
+pub fn paused(job: &JobView) -> String {
+    format!("{} {}\n", job.name, if job.paused { "is paused" } else { "goes on" })
+}
+
+/// Runs that changed memories, then those that did not.
+pub fn runs(answer: &RunsAnswer) -> String {
+    let mut text = String::new();
+    for run in &answer.runs {
+        let undone = if run.undone { " (undone)" } else { "" };
+        let done = run.done.as_deref().unwrap_or("not finished");
+        let (planned, done) = (line(&run.planned), line(done));
+        writeln!(text, "{}  {}  {planned}: {done}{undone}", run.started_at, line(&run.run))
+            .expect("a String takes any text");
+    }
+    let known: Vec<&str> = answer.runs.iter().map(|run| run.run.as_str()).collect();
+    for report in answer.reports.iter().filter(|report| !known.contains(&report.run.as_str())) {
+        let (at, run, summary) = (&report.started_at, line(&report.run), line(&report.summary));
+        writeln!(text, "{at}  {run}  {}: {summary}", report.ending)
+            .expect("a String takes any text");
+    }
+    if text.is_empty() { "no job has run yet\n".to_owned() } else { text }
+}
+
+pub fn run(answer: &RunView) -> String {
+    let time = |at: &Option<String>| at.clone().unwrap_or_else(|| "never".to_owned());
+    let undone = if answer.undone { ", undone" } else { "" };
+    let (started, finished) = (time(&answer.started_at), time(&answer.finished_at));
+    let (run, job) = (line(&answer.run), line(&answer.job));
+    let head = format!("{run} ({job}) started {started}, finished {finished}{undone}\n");
+    head + &changes(&answer.changes)
+}
+
+pub fn undone(answer: &UndoAnswer) -> String {
+    let mut text = changes(&answer.changes);
+    for SuggestionView { about, reason } in &answer.left_alone {
+        writeln!(text, "left alone {}: {}", ids(about), line(reason))
+            .expect("a String takes any text");
+    }
+    let (count, undone) = (answer.changes.len(), line(&answer.undone));
+    match &answer.run {
+        Some(by) => writeln!(text, "{undone}: {count} changes taken back by {by}"),
+        None => writeln!(text, "{undone}: {count} changes would be taken back"),
+    }
+    .expect("a String takes any text");
+    text
+}
+
+fn changes(changes: &[ChangeView]) -> String {
+    let mut text = String::new();
+    for change in changes {
+        let reason = match line(&change.reason) {
+            reason if reason.is_empty() => reason,
+            reason => format!(": {reason}"),
+        };
+        let title = match line(&change.title) {
+            title if title.is_empty() => title,
+            title => format!(" {title:?}"),
+        };
+        writeln!(text, "  {} {}{title}{reason}", change.action, ids(&change.about))
+            .expect("a String takes any text");
+    }
+    text
+}
+
+fn ids(about: &[u64]) -> String {
+    let ids: Vec<String> = about.iter().map(|id| format!("#{id}")).collect();
+    ids.join(", ")
+}
+
+pub fn budget(answer: &BudgetAnswer) -> String {
+    let provider = answer.provider.as_deref().map_or_else(|| "none".to_owned(), line);
+    let switch = if answer.kill_switch { "on: no model is asked" } else { "off" };
+    let mut text = format!(
+        "day          {} (UTC)\nprovider     {provider}\nkill switch  {switch}\n\
+         tokens       {} of {}, {} reserved\ndollars      {:.6} of {:.6}\n",
+        answer.day,
+        answer.tokens,
+        answer.tokens_limit,
+        answer.reserved_tokens,
+        answer.dollars,
+        answer.dollars_limit
+    );
+    for purpose in &answer.purposes {
+        writeln!(
+            text,
+            "{:<12} {} of {} tokens, {:.6} of {:.6} dollars",
+            purpose.purpose,
+            purpose.tokens,
+            purpose.tokens_limit,
+            purpose.dollars,
+            purpose.dollars_limit
+        )
+        .expect("a String takes any text");
+    }
+    for spent in &answer.ledger {
+        let assumed = if spent.assumed { " (assumed)" } else { "" };
+        let model = spent.model.as_deref().map(line).unwrap_or_default();
+        writeln!(
+            text,
+            "{}  {:<11} {:>8} tokens  {:.6}  {}  {model}{assumed}",
+            spent.at,
+            spent.purpose,
+            spent.tokens,
+            spent.dollars,
+            line(&spent.who)
+        )
+        .expect("a String takes any text");
+    }
+    text
+}
+
+/// The bulletin as it was published. Its lines passed `untrusted` when it was made, and its headings are our own.
+pub fn bulletin(bulletin: Option<&BulletinView>) -> String {
+    match bulletin {
+        Some(bulletin) => format!("{}\n", bulletin.text.trim_end()),
+        None => "there is no bulletin yet\n".to_owned(),
+    }
+}
+
+/// How a bulletin came about, and from which memories.
+pub fn bulletin_explained(bulletin: &BulletinView) -> String {
+    let mut text = format!(
+        "number      {}\ngenerated   {}\nmade by     {}\n",
+        bulletin.number,
+        bulletin.generated_at,
+        line(&bulletin.made_by)
+    );
+    if let Some(why) = &bulletin.fallback {
+        writeln!(text, "because     {}", line(why)).expect("a String takes any text");
+    }
+    writeln!(
+        text,
+        "run         {}\nwords       {}\njournal     {} entries\ninputs      {}",
+        line(&bulletin.run),
+        bulletin.words,
+        bulletin.size,
+        bulletin.inputs
+    )
+    .expect("a String takes any text");
+    let changes = &bulletin.changes;
+    for (name, about) in
+        [("new", &changes.added), ("gone", &changes.removed), ("revised", &changes.revised)]
+    {
+        let about = if about.is_empty() { "none".to_owned() } else { ids(about) };
+        writeln!(text, "{name:<11} {about}").expect("a String takes any text");
+    }
+    for source in &bulletin.sources {
+        let state = match source {
+            _ if source.forgotten => " (forgotten since)",
+            _ if source.now_version != source.version => " (changed since)",
+            _ => "",
+        };
+        writeln!(
+            text,
+            "{:>7}  {:<16}  {:<12}  {}{state}",
+            format!("#{}", source.id),
+            line(&source.section),
+            line(&source.kind),
+            line(&source.title)
+        )
+        .expect("a String takes any text");
+    }
+    text
+}
+
+/// Bulletins that were published, newest first.
+pub fn bulletins(answer: &BulletinHistoryAnswer) -> String {
+    let mut text = String::new();
+    for bulletin in &answer.bulletins {
+        let changes = &bulletin.changes;
+        writeln!(
+            text,
+            "{:>5}  {}  {:>4} words  by {}  {} new, {} gone, {} revised",
+            bulletin.number,
+            bulletin.generated_at,
+            bulletin.words,
+            line(&bulletin.made_by),
+            changes.added.len(),
+            changes.removed.len(),
+            changes.revised.len()
+        )
+        .expect("a String takes any text");
+    }
+    writeln!(text, "{} of {}", answer.bulletins.len(), answer.total)
+        .expect("a String takes any text");
+    text
+}

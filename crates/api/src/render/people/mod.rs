@@ -1,0 +1,23 @@
+//! Answers as text for people, on a terminal or in the admin chat: whole lines, each with its line break.
+//!
+//! - `memories`: what was found, and what is around it.
+//! - `lists`: sessions, prompts, projects, what happened, what needs attention.
+//! - `mind`: jobs, runs, the bulletin, what models cost.
+//! - `changes`: what became of a change.
+//!
+//! What must stay true: text of memories passes `untrusted`, because it draws on a terminal, and agents read terminals
+//! too; where a hint proposes something, it names the command.
+
+mod changes;
+mod lists;
+mod memories;
+mod mind;
+
+pub use changes::{archived, beside_save, confirmed, saved};
+pub use lists::{
+    activity, audit, conversations, merged, projects, prompts, separated, session, sessions, swept,
+};
+pub use memories::{HitDetail, entities, found, listed, scored, timeline, tree, whereabouts};
+pub use mind::{
+    budget, bulletin, bulletin_explained, bulletins, jobs, paused, ran, run, runs, undone,
+};

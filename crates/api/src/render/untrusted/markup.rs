@@ -1,0 +1,309 @@
+//! What agents take for structure, and the smallest change after which they do not.
+//!
+//! Inside a line the bracket is written as what it stands for (`&lt;system>`), and at the start of a line a `> ` says
+//! that the line is quoted. Both leave the words as they are, and neither can be changed again: `&` and `>` begin
+//! nothing that is looked for here.
+//!
+//! What must stay true: names are compared whole, so `<systemd>`, `<div>`, `Vec<T>` and `a < system` stay; what is
+//! looked at behind a bracket is bounded, so the work is proportional to the text.
+
+/// Characters of a name between brackets that are looked at; none that counts is longer.
+const NAME_CHARS_MAX: usize = 40;
+/// Spaces between a bracket and the name.
+const GAP_CHARS_MAX: usize = 8;
+
+/// Elements in which agents keep what is not the user's: the words of the system, tools and their results, thoughts,
+/// turns, what hooks said. In lower case, with `_` for `-`.
+const ELEMENTS: &[&str] = &[
+    "additional_context",
+    "antthinking",
+    "assistant",
+    "available_tools",
+    "bash_input",
+    "bash_stderr",
+    "bash_stdout",
+    "bos",
+    "collaboration_mode",
+    "command_args",
+    "command_contents",
+    "command_message",
+    "command_name",
+    "developer",
+    "developer_instructions",
+    "developer_message",
+    "end_of_turn",
+    "endoftext",
+    "environment_context",
+    "environment_details",
+    "eos",
+    "eot",
+    "function",
+    "function_call",
+    "function_calls",
+    "function_output",
+    "function_response",
+    "function_result",
+    "function_results",
+    "functions",
+    "human",
+    "ide_diagnostics",
+    "ide_opened_file",
+    "ide_selection",
+    "im_end",
+    "im_start",
+    "inst",
+    "instructions",
+    "invoke",
+    "local_command_caveat",
+    "local_command_stderr",
+    "local_command_stdout",
+    "new_diagnostics",
+    "permissions_instructions",
+    "persisted_output",
+    "scratchpad",
+    "session_start_hook",
+    "skill",
+    "start_of_turn",
+    "subagent_notification",
+    "sys",
+    "system",
+    "system_instruction",
+    "system_instructions",
+    "system_message",
+    "system_notification",
+    "system_prompt",
+    "system_reminder",
+    "system_warning",
+    "task_notification",
+    "think",
+    "thinking",
+    "token_budget",
+    "tool_call",
+    "tool_calls",
+    "tool_output",
+    "tool_response",
+    "tool_result",
+    "tool_results",
+    "tool_use",
+    "tool_use_error",
+    "tool_uses",
+    "turn_aborted",
+    "user_instructions",
+    "user_message",
+    "user_prompt_submit_hook",
+    "user_query",
+];
+
+/// Elements that only matter where they end: `<user>` is also what people write for a name that is to be filled in.
+const ENDS: &[&str] = &["conversation", "memories", "transcript", "user"];
+
+/// Words between square brackets that some models were trained to read as turns. They are these letters exactly.
+const BRACKETED: &[&str] =
+    &["AVAILABLE_TOOLS", "INST", "SYSTEM_PROMPT", "TOOL_CALLS", "TOOL_CONTENT", "TOOL_RESULTS"];
+
+/// Who speaks, where a line begins with it and a colon. `system:` and `user:` are keys of many settings and stay.
+const ROLES: &[&str] = &[
+    "ASSISTANT",
+    "Assistant",
+    "DEVELOPER",
+    "Developer",
+    "HUMAN",
+    "Human",
+    "SYSTEM",
+    "System",
+    "USER",
+    "User",
+    "assistant",
+    "human",
+];
+
+/// Headings of our own texts, in lower case.
+const HEADINGS: &[&str] = &[
+    "active goals",
+    "decisions",
+    "identity",
+    "memory bulletin",
+    "more",
+    "outcomes",
+    "patterns",
+    "pinned",
+    "preferences",
+    "proposed rules",
+    "proposed rules (not confirmed by a person)",
+    "recent activity",
+    "recent observations",
+    "recent prompts",
+    "recent sessions",
+    "relevant",
+    "rules",
+    "worth knowing",
+];
+
+/// What our own rules between memories begin with.
+const DIVIDERS: &[&str] = &["--- after", "--- before", "--- end of memory", "--- memory", ">>> #"];
+
+/// A text of many lines.
+pub(super) fn neutral_lines(text: &str) -> String {
+    let mut result = String::with_capacity(text.len() + text.len() / 16);
+    for (n, line) in text.split('\n').enumerate() {
+        if n > 0 {
+            result.push('\n');
+        }
+        if begins_structure(line) {
+            result.push_str("> ");
+        }
+        inside(line, &mut result);
+    }
+    result
+}
+
+/// A text inside a line of ours.
+pub(super) fn neutral_line(text: &str) -> String {
+    let mut result = String::with_capacity(text.len() + text.len() / 16);
+    inside(text, &mut result);
+    result
+}
+
+fn inside(line: &str, result: &mut String) {
+    let mut from = 0;
+    for (at, c) in line.char_indices() {
+        let escaped = match c {
+            '<' | '＜' | '﹤' if opens_element(&line[at + c.len_utf8()..]) => "&lt;",
+            '[' | '［' if opens_bracketed(&line[at + c.len_utf8()..]) => "&#91;",
+            _ => continue,
+        };
+        result.push_str(&line[from..at]);
+        result.push_str(escaped);
+        from = at + c.len_utf8();
+    }
+    result.push_str(&line[from..]);
+}
+
+/// A letter of full width as the one it stands for.
+fn narrow(c: char) -> char {
+    match c {
+        '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xff01 + 0x21).unwrap_or(c),
+        '﹥' => '>',
+        _ => c,
+    }
+}
+
+/// What stands behind a `<`: an element that agents know, or a token such as `|im_start|`.
+fn opens_element(behind: &str) -> bool {
+    let mut rest = behind.chars().map(narrow).peekable();
+    if rest.next_if_eq(&'|').is_some() {
+        return closes_token(rest);
+    }
+    let mut gap = 0;
+    let mut is_end = false;
+    while let Some(c) = rest.next_if(|c| c.is_whitespace() || *c == '/') {
+        is_end |= c == '/';
+        gap += usize::from(c != '/');
+        if gap > GAP_CHARS_MAX {
+            return false;
+        }
+    }
+    let mut name = String::new();
+    while let Some(c) = rest.next_if(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':'))
+    {
+        if name.len() >= NAME_CHARS_MAX {
+            return false;
+        }
+        name.push(if c == '-' { '_' } else { c.to_ascii_lowercase() });
+    }
+    // A comparison has spaces, too: then only what is closed at once is an element.
+    if gap > 0 && rest.find(|c| !c.is_whitespace() && *c != '/') != Some('>') {
+        return false;
+    }
+    if name.starts_with("antml:") {
+        return true;
+    }
+    let name = name.rsplit(':').next().unwrap_or_default();
+    ELEMENTS.binary_search(&name).is_ok() || is_end && ENDS.binary_search(&name).is_ok()
+}
+
+/// A token of a chat format: one word between bars.
+fn closes_token(rest: impl Iterator<Item = char>) -> bool {
+    let mut letters = 0;
+    for c in rest.take(NAME_CHARS_MAX + 1) {
+        match c {
+            '|' => return letters > 0,
+            '_' | '-' | '/' | '▁' => letters += 1,
+            _ if c.is_alphanumeric() => letters += 1,
+            _ => return false,
+        }
+    }
+    false
+}
+
+fn opens_bracketed(behind: &str) -> bool {
+    let name: String = behind
+        .chars()
+        .map(narrow)
+        .take(NAME_CHARS_MAX)
+        .take_while(|c| c.is_ascii_uppercase() || matches!(c, '_' | '/'))
+        .collect();
+    let closed = behind.chars().map(narrow).nth(name.len()) == Some(']');
+    closed && BRACKETED.binary_search(&name.trim_start_matches('/')).is_ok()
+}
+
+/// A line that would begin a turn, a section or a quotation of ours.
+fn begins_structure(line: &str) -> bool {
+    let line = line.trim_start();
+    let mut first = line.chars().map(narrow);
+    match first.next() {
+        Some('#') => is_own_heading(line),
+        Some('-' | '>') => DIVIDERS.iter().any(|divider| begins_with(line, divider)),
+        Some(_) => names_role(line),
+        None => false,
+    }
+}
+
+fn begins_with(line: &str, start: &str) -> bool {
+    line.get(..start.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(start))
+}
+
+fn is_own_heading(line: &str) -> bool {
+    let title = line.trim_start_matches('#');
+    if !title.starts_with(char::is_whitespace) {
+        return false;
+    }
+    let title = title.trim().trim_end_matches(['#', ':', ' ']).to_ascii_lowercase();
+    HEADINGS.binary_search(&title.as_str()).is_ok()
+}
+
+/// `Human:`, `**System**:`, `[ASSISTANT]`: a turn of somebody else begins.
+fn names_role(line: &str) -> bool {
+    let is_mark = |c: char| matches!(c, '*' | '_');
+    let line = line.trim_start_matches(is_mark);
+    let bracketed = line.starts_with('[');
+    let line = line.trim_start_matches('[');
+    let word: String = line
+        .chars()
+        .map(narrow)
+        .take(NAME_CHARS_MAX)
+        .take_while(char::is_ascii_alphabetic)
+        .collect();
+    if ROLES.binary_search(&word.as_str()).is_err() {
+        return false;
+    }
+    let mut behind = line.chars().map(narrow).skip(word.len());
+    match behind.find(|c| !is_mark(*c) && *c != ' ') {
+        Some(':') => true,
+        Some(']') => bracketed,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lists_are_sorted_so_that_they_can_be_searched() {
+        for list in [ELEMENTS, ENDS, BRACKETED, ROLES, HEADINGS] {
+            assert!(list.is_sorted(), "{list:?}");
+        }
+        assert!(ELEMENTS.iter().all(|name| name.len() < NAME_CHARS_MAX));
+    }
+}

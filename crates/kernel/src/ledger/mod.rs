@@ -1,0 +1,119 @@
+//! The ledger: journal entries and the bodies beside them, in append-only segments of checksummed frames. The truth.
+//!
+//! A **frame** is one commit of the writer: the entries that were admitted together, each followed by its body. A
+//! **segment** is a file of frames of bounded size that begins with whose it is, its first entry and the journal root
+//! before it. Everything else on disk can be made again from the segments; `LedgerStorage` puts both together.
+//!
+//! What must stay true:
+//!
+//! 1. *A frame is whole or it is not there.* It is one write and one sync, and nothing else is written before the sync
+//!    has returned. So at most the last frame can be torn. Opening cuts a torn frame off and syncs that before anything
+//!    is appended: no byte of it can later be taken for a part of something else.
+//! 2. *Nothing is acknowledged before its frame is synced.* A sync that fails poisons the ledger: what the disk holds is
+//!    unknown, and the system may take pages for clean that never reached it. That is why opening writes the last frame
+//!    a second time, unless a durable derived store has seen it.
+//! 3. *Damage is not a torn tail.* A frame that does not read, and behind which another frame stands, or which a durable
+//!    derived store has seen, was acknowledged once. It is left as it is, named, and skipped.
+//! 4. *Entries are gap-free from 1.* `append` says after which entry it comes and is refused if that is not the last.
+//! 5. *Bytes are never rewritten, except by erasure*, which replaces a body by a filler of the same length with a
+//!    checksum and a flag of its own. It is done after the frame with the `erase` entry is durable and before anybody is
+//!    told; a crash between the two is finished when the entry is replayed. A body that is half overwritten does not
+//!    read, and is overwritten then.
+//! 6. *A segment appears complete with its header*, by a rename. One that is empty or has no header is damage. A new
+//!    segment is made only after the one before is cut to its length and synced.
+//!
+//! What fails, and what comes of it: power lost at any sync (1, 2, 5, 6); a short write, `EIO` or a full disk while
+//! appending (the ledger is poisoned, opening cuts the rest off, nothing was acknowledged); `EIO` while reading (an
+//! error of that read); a flipped bit in an entry or body (that record is named and skipped, its neighbours read); in a
+//! frame's header (the frame is skipped: the next is found by its magic and its checksum, which is keyed by the segment,
+//! so that no memory's text can pose as a frame); in a segment's header (its frames read, the header is named).
+//!
+//! The derived store may be any number of frames behind the ledger, never ahead of it. What it lacks is replayed before
+//! anybody reads.
+
+mod file;
+mod former;
+mod frame;
+mod recovery;
+mod segment;
+mod storage;
+
+use std::fmt;
+use std::ops::ControlFlow;
+
+use proof::Digest;
+
+pub use file::FileLedger;
+pub use frame::Location;
+pub use segment::{LedgerKey, SegmentHeader};
+pub use storage::{LedgerStorage, LocationReader};
+
+use crate::error::Result;
+
+/// What one commit adds to the journal.
+#[derive(Clone, Debug, Default)]
+pub struct Frame<'a> {
+    pub entries: Vec<FrameEntry<'a>>,
+}
+
+/// An entry with the sealed body beside it, both as canonical bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct FrameEntry<'a> {
+    pub entry: &'a [u8],
+    pub body: Option<&'a [u8]>,
+}
+
+/// An entry or a body as a ledger holds it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LedgerPart {
+    /// There never was one.
+    Absent,
+    Whole(Vec<u8>),
+    /// Overwritten on purpose.
+    Erased,
+    /// Its bytes are not the ones that were written.
+    Damaged,
+}
+
+/// One entry as a ledger holds it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LedgerEntry {
+    pub seq: u64,
+    pub location: Location,
+    pub entry: LedgerPart,
+    pub body: LedgerPart,
+}
+
+/// What a read of a ledger calls for each entry; it may stop early.
+pub type LedgerVisit<'v> = dyn FnMut(LedgerEntry) -> Result<ControlFlow<()>> + 'v;
+
+/// Where the truth of one actor is kept: files, or a database.
+pub trait Ledger: Send + Sync + fmt::Debug {
+    /// The `seq` of the last entry; 0 if there is none.
+    fn last(&self) -> u64;
+
+    /// Adds a frame behind entry `after`, which must be the last. It is durable when this returns; after an error
+    /// nobody knows, and the ledger has to be opened anew. `root` gives the journal root after `after`, if it is needed.
+    fn append(
+        &self,
+        after: u64,
+        frame: &Frame<'_>,
+        root: &dyn Fn() -> Result<Digest>,
+    ) -> Result<Vec<Location>>;
+
+    /// Visits entries from `from` on, in order, with those that are damaged. An entry that is not there at all, since
+    /// its frame or segment is lost, is left out: the visitor sees the gap.
+    fn read(&self, from: u64, visit: &mut LedgerVisit<'_>) -> Result<()>;
+
+    /// The bytes of entry `seq`, checked.
+    fn entry(&self, seq: u64, location: Location) -> Result<Vec<u8>>;
+
+    /// The bytes of the body beside entry `seq`, checked; `None` if there is none or it was erased.
+    fn body(&self, seq: u64, location: Location) -> Result<Option<Vec<u8>>>;
+
+    /// Overwrites bodies for good, durably. Those that are gone already stay so.
+    fn erase(&self, bodies: &[(u64, Location)]) -> Result<()>;
+
+    /// Bytes it takes.
+    fn size_bytes(&self) -> Result<u64>;
+}

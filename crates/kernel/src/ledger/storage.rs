@@ -1,0 +1,559 @@
+//! The storage of an actor: the truth in a ledger, everything derived from it in a store of rows.
+//!
+//! Rows of the truth in a `WriteSet` become a frame of the ledger; the derived store keeps only where it is. The order
+//! of a commit: the frame is appended and synced, erased bodies are overwritten and synced, then the derived rows become
+//! visible without a wait for the disk. They are made durable every `UNSYNCED_ENTRIES_MAX` entries, by `settle` and at
+//! close.
+//!
+//! What must stay true: a location is committed with the derived rows of its entry, so a reader sees an entry exactly
+//! when it sees what follows from it. The derived store never holds an entry that the ledger does not. If it fails after
+//! the frame is synced, the write has happened: it is acknowledged, and the actor must be reopened before anybody reads.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use proof::Digest;
+use proof::actor::ActorName;
+
+use super::file::SegmentNames;
+use super::segment::LedgerKey;
+use super::{FileLedger, Frame, FrameEntry, Ledger, Location, former};
+use crate::birth::{birth, live_side};
+use crate::error::{Error, Result};
+use crate::keys::{self, TruthKey};
+use crate::limits::{DAMAGE_NOTES_MAX, REWRITE_PENDING_BYTES_MAX, UNSYNCED_ENTRIES_MAX};
+use crate::store::{
+    DamageNote, EngineOptions, KeyRange, Medium, RedbStorage, RowChanges, STORE_FILE, Space,
+    Storage, StoreFile, StoreReader, View, Visit, WriteSet,
+};
+
+#[derive(Debug)]
+pub struct LedgerStorage {
+    ledger: Arc<dyn Ledger>,
+    derived: RedbStorage,
+    health: Arc<Health>,
+    /// Entries whose derived rows are not durable yet.
+    unsynced: AtomicU64,
+    /// What is committed while the derived store is being copied. Held by every commit, so that a copy begins between
+    /// two of them.
+    shadow: Mutex<Option<Shadow>>,
+    /// Held while the derived store is being copied.
+    rewriting: Mutex<()>,
+    /// Why the derived store had to be begun anew when it was opened.
+    made_because: Option<Error>,
+}
+
+/// What went wrong since the files were opened.
+#[derive(Debug)]
+struct Health {
+    medium: Arc<dyn Medium>,
+    /// The derived store can no longer be trusted.
+    has_failed: AtomicBool,
+    damage: Mutex<BTreeSet<DamageNote>>,
+}
+
+/// Commits that a copy of the derived store still lacks.
+#[derive(Debug, Default)]
+struct Shadow {
+    commits: Vec<(WriteSet, RowChanges)>,
+    bytes: usize,
+    /// There were too many: the copy is worthless.
+    is_full: bool,
+}
+
+impl Shadow {
+    fn push(&mut self, writes: &WriteSet, rows: &RowChanges) {
+        self.bytes += writes.bytes();
+        self.is_full |= self.bytes > REWRITE_PENDING_BYTES_MAX;
+        if self.is_full {
+            self.commits.clear();
+        } else {
+            self.commits.push((writes.clone(), rows.clone()));
+        }
+    }
+}
+
+impl Health {
+    fn new(medium: &Arc<dyn Medium>) -> Health {
+        let (medium, has_failed) = (Arc::clone(medium), AtomicBool::new(false));
+        Health { medium, has_failed, damage: Mutex::default() }
+    }
+
+    fn has_failed(&self) -> bool {
+        self.has_failed.load(Ordering::Acquire)
+    }
+
+    fn note(&self, note: DamageNote) {
+        let mut damage = self.damage.lock().unwrap_or_else(PoisonError::into_inner);
+        if damage.len() < DAMAGE_NOTES_MAX {
+            damage.insert(note);
+        }
+    }
+
+    /// Takes an outcome of the derived store. One that is damaged is put aside at once, so that the next open makes it
+    /// again; whoever reads from it now still has it open.
+    fn judge<T>(&self, outcome: Result<T>) -> Result<T> {
+        if let Err(Error::Corrupt { place, reason }) = &outcome
+            && place == STORE_FILE
+            && !self.has_failed.swap(true, Ordering::AcqRel)
+        {
+            self.note(DamageNote::new(place, reason));
+            put_aside(&*self.medium)?;
+        }
+        outcome
+    }
+}
+
+/// Gives a damaged derived store another name, if it is there.
+fn put_aside(medium: &dyn Medium) -> Result<()> {
+    let failed = |error| Error::io(STORE_FILE, error);
+    if medium.exists(StoreFile::Derived).map_err(failed)? {
+        medium.rename(StoreFile::Derived, StoreFile::DerivedAside).map_err(failed)?;
+    }
+    Ok(())
+}
+
+impl LedgerStorage {
+    /// Opens an actor's files, or makes them. A store from before there was a ledger is moved into one first.
+    pub fn open(
+        medium: impl Into<Arc<dyn Medium>>,
+        actor: &ActorName,
+        options: EngineOptions,
+        key: LedgerKey,
+    ) -> Result<LedgerStorage> {
+        let medium = medium.into();
+        former::finish_move(&medium, actor, options, key)?;
+        let failed = |error| Error::io("ledger", error);
+        let segments = medium.segments().map_err(failed)?;
+        let has_ledger = segments.iter().any(|file| matches!(file, StoreFile::Segment(_)));
+        let has_derived = medium.exists(StoreFile::Derived).map_err(failed)?;
+        let open_ledger = |known| {
+            FileLedger::open(Arc::clone(&medium), SegmentNames::Ledger, (actor, key), known)
+        };
+        if !has_ledger && has_derived {
+            let reason = "is missing, though what was derived from it is there";
+            return Err(Error::corrupt("ledger", reason));
+        }
+        // The ledger comes first: an actor exists when it has one, and it says whose it is.
+        FileLedger::claim(&*medium, (actor, key))?;
+        let begin = || RedbStorage::open(Arc::clone(&medium), options, || birth(actor));
+        let open_derived = || {
+            let derived = begin()?;
+            let known = last_location(&*derived.reader()?)?;
+            Ok((open_ledger(known)?, derived, known))
+        };
+        let (opened, mut made_because) = match open_derived() {
+            // Either the derived store does not read, or the ledger lost what is in it.
+            Err(error @ Error::Corrupt { .. }) => {
+                put_aside(&*medium)?;
+                (open_derived()?, Some(error))
+            }
+            opened => (opened?, None),
+        };
+        let (ledger, derived, known) = opened;
+        if !has_derived && ledger.last() > 0 {
+            made_because.get_or_insert(Error::corrupt(STORE_FILE, "it is not there"));
+        }
+        let health = Health::new(&medium);
+        if let Some(Error::Corrupt { place, reason }) = &made_because {
+            health.note(DamageNote::new(place, reason));
+        }
+        ledger.damage().into_iter().for_each(|note| health.note(note));
+        LedgerStorage::start(Arc::new(ledger), derived, health, known, made_because)
+    }
+
+    fn start(
+        ledger: Arc<dyn Ledger>,
+        derived: RedbStorage,
+        health: Health,
+        known: Option<(u64, Location)>,
+        made_because: Option<Error>,
+    ) -> Result<LedgerStorage> {
+        let storage = LedgerStorage {
+            ledger,
+            derived,
+            health: Arc::new(health),
+            unsynced: AtomicU64::new(0),
+            shadow: Mutex::default(),
+            rewriting: Mutex::default(),
+            made_because,
+        };
+        storage.locate(known.map_or(0, |(seq, _)| seq))?;
+        Ok(storage)
+    }
+
+    /// Why everything derived has to be made again, if it has.
+    pub(crate) fn made_because(&self) -> Option<&Error> {
+        self.made_because.as_ref()
+    }
+
+    /// The same ledger with an empty derived store; the old one is closed and put aside. `why` is noted. The ledger is
+    /// not opened anew: what was acknowledged is known here, and could be taken for a torn tail there.
+    pub(crate) fn begun_anew(
+        &self,
+        actor: &ActorName,
+        options: EngineOptions,
+        why: Option<&Error>,
+    ) -> Result<LedgerStorage> {
+        // It is not read again, so it does not matter in which state it is left.
+        let _ = self.derived.close();
+        let medium = &self.health.medium;
+        put_aside(&**medium)?;
+        let health = Health::new(medium);
+        self.damage().into_iter().for_each(|note| health.note(note));
+        match why {
+            Some(Error::Corrupt { place, reason }) => health.note(DamageNote::new(place, reason)),
+            Some(error) => health.note(DamageNote::new(STORE_FILE, error.to_string())),
+            None => {}
+        }
+        let derived = RedbStorage::open(Arc::clone(medium), options, || birth(actor))?;
+        LedgerStorage::start(Arc::clone(&self.ledger), derived, health, None, why.cloned())
+    }
+
+    /// Notes where the entries after `known` are: those whose derived rows a crash took.
+    fn locate(&self, known: u64) -> Result<()> {
+        const ROWS_PER_COMMIT: usize = 20_000;
+        let none = WriteSet::new();
+        let mut rows = RowChanges::new();
+        self.ledger.read(known + 1, &mut |found| {
+            rows.insert(keys::entry(found.seq), Some(found.location.to_bytes()));
+            if rows.len() == ROWS_PER_COMMIT {
+                self.derived.commit_unsynced(&none, &std::mem::take(&mut rows))?;
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        if rows.is_empty() { Ok(()) } else { self.derived.commit_unsynced(&none, &rows) }
+    }
+
+    /// Walks through all frames: each entry must be in the one behind the one before, where the derived store says.
+    fn check_frames(&self) -> Result<()> {
+        let rows = self.derived.reader()?;
+        let mut last = 0;
+        self.ledger.read(1, &mut |found| {
+            let place = || format!("entry {}", last + 1);
+            if found.seq != last + 1 {
+                return Err(Error::corrupt(place(), "the frame that held it does not read"));
+            }
+            // An entry that was added since is not known yet.
+            let known = location(&*rows, found.seq)?;
+            if known.is_some_and(|known| known != found.location) {
+                return Err(Error::corrupt(place(), "is elsewhere in the ledger"));
+            }
+            last = found.seq;
+            Ok(if known.is_some() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+        })?;
+        match last_location(&*rows)? {
+            Some((known, _)) if known > last => {
+                let reason = "the frame that held it does not read";
+                Err(Error::corrupt(format!("entry {}", last + 1), reason))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Appends the entries of `writes` and overwrites what they erase. Returns the rows that say where entries are, and
+    /// how many entries there are.
+    fn append(&self, writes: &WriteSet) -> Result<(RowChanges, u64)> {
+        let mut frame = Frame::default();
+        let (mut first, mut erased) = (0, Vec::new());
+        let truth = writes.iter().find(|(space, _)| *space == Space::Truth);
+        for (key, value) in truth.into_iter().flat_map(|(_, rows)| rows) {
+            match (keys::parse_truth(key), value.as_deref()) {
+                (Some(TruthKey::Entry(seq)), Some(entry)) => {
+                    if frame.entries.is_empty() {
+                        first = seq;
+                    }
+                    if seq != first + frame.entries.len() as u64 {
+                        return Err(Error::corrupt(format!("entry {seq}"), "leaves a gap"));
+                    }
+                    frame.entries.push(FrameEntry { entry, body: None });
+                }
+                (Some(TruthKey::Body(seq)), body) => {
+                    let in_frame = seq.checked_sub(first).filter(|_| !frame.entries.is_empty());
+                    let at = in_frame.and_then(|at| usize::try_from(at).ok());
+                    match (at.and_then(|at| frame.entries.get_mut(at)), body) {
+                        (Some(entry), body) => entry.body = body,
+                        (None, None) => erased.push(seq),
+                        (None, Some(_)) => {
+                            return Err(Error::corrupt(format!("body {seq}"), "has no entry"));
+                        }
+                    }
+                }
+                (Some(TruthKey::Entry(seq)), None) => {
+                    return Err(Error::corrupt(format!("entry {seq}"), "cannot be taken back"));
+                }
+                (None, _) => return Err(Error::corrupt("truth", "a key is unknown")),
+            }
+        }
+        let mut rows = RowChanges::new();
+        if !frame.entries.is_empty() {
+            let root = || self.journal_root(first - 1);
+            let locations = self.ledger.append(first - 1, &frame, &root)?;
+            for (seq, location) in (first..).zip(locations) {
+                rows.insert(keys::entry(seq), Some(location.to_bytes()));
+            }
+        }
+        if !erased.is_empty() {
+            let reader = self.derived.reader()?;
+            let mut bodies = Vec::with_capacity(erased.len());
+            for seq in erased {
+                bodies.extend(location(&*reader, seq)?.map(|location| (seq, location)));
+            }
+            self.ledger.erase(&bodies)?;
+        }
+        Ok((rows, frame.entries.len() as u64))
+    }
+
+    fn journal_root(&self, size: u64) -> Result<Digest> {
+        let reader = self.derived.reader()?;
+        let side = live_side(&*reader)?;
+        proof::merkle::log::root(&View::new(&*reader, side), size)
+    }
+
+    fn commit_derived(&self, writes: &WriteSet, rows: &RowChanges, entries: u64) -> Result<()> {
+        let unsynced = self.unsynced.load(Ordering::Acquire) + entries;
+        // What comes without entries is a slice of a rebuild or a switch of sides, and seldom.
+        let waits = entries == 0 || unsynced >= UNSYNCED_ENTRIES_MAX;
+        let mut shadow = self.shadow();
+        if waits {
+            self.derived.commit_synced(writes, rows)?;
+        } else {
+            self.derived.commit_unsynced(writes, rows)?;
+        }
+        self.unsynced.store(if waits { 0 } else { unsynced }, Ordering::Release);
+        if let Some(shadow) = &mut *shadow {
+            shadow.push(writes, rows);
+        }
+        Ok(())
+    }
+
+    fn shadow(&self) -> MutexGuard<'_, Option<Shadow>> {
+        self.shadow.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Copies the derived store while others go on, and puts the copy in its place. False: too much was committed
+    /// meanwhile, and nothing has changed.
+    fn rewrite_beside(&self) -> Result<bool> {
+        let reader = {
+            let mut shadow = self.shadow();
+            *shadow = Some(Shadow::default());
+            self.derived.reader()?
+        };
+        let copy = self.derived.begin_copy()?;
+        copy.fill(&*reader)?;
+        drop(reader);
+        loop {
+            let waiting = match &mut *self.shadow() {
+                Some(shadow) if !shadow.is_full => {
+                    shadow.bytes = 0;
+                    std::mem::take(&mut shadow.commits)
+                }
+                _ => return Ok(false),
+            };
+            if waiting.is_empty() {
+                break;
+            }
+            waiting.iter().try_for_each(|(writes, rows)| copy.apply(writes, rows))?;
+        }
+        copy.settle()?;
+        // From here on commits wait; what came since the last look is little.
+        let mut shadow = self.shadow();
+        let Some(last) = shadow.take().filter(|shadow| !shadow.is_full) else { return Ok(false) };
+        last.commits.iter().try_for_each(|(writes, rows)| copy.apply(writes, rows))?;
+        if !last.commits.is_empty() {
+            copy.settle()?;
+        }
+        self.derived.replace_by(copy)?;
+        self.unsynced.store(0, Ordering::Release);
+        Ok(true)
+    }
+}
+
+impl Storage for LedgerStorage {
+    fn reader(&self) -> Result<Box<dyn StoreReader + Send>> {
+        if self.has_failed() {
+            return Err(Error::Poisoned);
+        }
+        let rows = self.health.judge(self.derived.reader())?;
+        let (ledger, health) = (Arc::clone(&self.ledger), Arc::clone(&self.health));
+        Ok(Box::new(LocationReader { rows, ledger, health }))
+    }
+
+    fn commit(&self, writes: &WriteSet) -> Result<()> {
+        if self.has_failed() {
+            return Err(Error::Poisoned);
+        }
+        let (rows, entries) = self.append(writes)?;
+        match self.health.judge(self.commit_derived(writes, &rows, entries)) {
+            // The entries are safe. They are derived again when the actor is reopened.
+            Err(_) if entries > 0 => {
+                self.health.has_failed.store(true, Ordering::Release);
+                Ok(())
+            }
+            outcome => outcome,
+        }
+    }
+
+    fn has_failed(&self) -> bool {
+        self.health.has_failed()
+    }
+
+    fn damage(&self) -> Vec<DamageNote> {
+        let damage = self.health.damage.lock().unwrap_or_else(PoisonError::into_inner);
+        damage.iter().cloned().collect()
+    }
+
+    fn settle(&self) -> Result<()> {
+        if self.unsynced.load(Ordering::Acquire) == 0 || self.has_failed() {
+            return Ok(());
+        }
+        // Entries that are committed meanwhile are durable with this or counted by the next.
+        self.unsynced.store(0, Ordering::Release);
+        self.derived.commit_synced(&WriteSet::new(), &RowChanges::new())
+    }
+
+    fn rewrite(&self) -> Result<()> {
+        let _alone = self.rewriting.lock().unwrap_or_else(PoisonError::into_inner);
+        let outcome = match self.rewrite_beside() {
+            Ok(false) => {
+                // Under such a load the only way is to let everybody wait.
+                let _waiting = self.shadow();
+                self.derived.rewrite().map(|()| self.unsynced.store(0, Ordering::Release))
+            }
+            outcome => outcome.map(drop),
+        };
+        *self.shadow() = None;
+        if outcome.is_err() {
+            self.derived.remove_copy()?;
+        }
+        outcome
+    }
+
+    fn check(&self) -> Result<()> {
+        self.check_frames()?;
+        self.derived.check()
+    }
+
+    fn size_bytes(&self) -> Result<u64> {
+        Ok(self.derived.size_bytes()? + self.ledger.size_bytes()?)
+    }
+
+    fn close(&self) -> Result<()> {
+        self.derived.close()
+    }
+}
+
+/// A state of the derived store, with the entries and bodies it knows of read from the ledger.
+pub struct LocationReader {
+    rows: Box<dyn StoreReader + Send>,
+    ledger: Arc<dyn Ledger>,
+    health: Arc<Health>,
+}
+
+impl std::fmt::Debug for LocationReader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LocationReader").field("ledger", &self.ledger).finish_non_exhaustive()
+    }
+}
+
+impl LocationReader {
+    /// The entry and then the body, where they lie in the range, in its direction.
+    fn visit_entry(
+        &self,
+        (seq, location): (u64, Location),
+        range: &KeyRange,
+        visit: &mut Visit<'_>,
+    ) -> Result<ControlFlow<()>> {
+        let mut keys = [TruthKey::Entry(seq), TruthKey::Body(seq)];
+        if range.reverse {
+            keys.reverse();
+        }
+        for part in keys {
+            let (key, read): (_, Result<Option<Vec<u8>>>) = match part {
+                TruthKey::Entry(seq) => {
+                    let key = keys::entry(seq);
+                    let is_inside = range.holds(&key);
+                    (key, is_inside.then(|| self.ledger.entry(seq, location)).transpose())
+                }
+                TruthKey::Body(seq) => {
+                    let key = keys::body(seq);
+                    let is_inside = range.holds(&key);
+                    let body = is_inside.then(|| self.ledger.body(seq, location)).transpose();
+                    (key, body.map(Option::flatten))
+                }
+            };
+            let value = match read {
+                // The key is there, with a value that no reader takes for one.
+                Err(Error::Corrupt { place, reason }) => {
+                    self.note_damage(DamageNote { place, reason });
+                    Some(Vec::new())
+                }
+                read => read?,
+            };
+            if let Some(value) = value
+                && visit(&key, &value)?.is_break()
+            {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+impl StoreReader for LocationReader {
+    fn get(&self, space: Space, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        if space != Space::Truth {
+            return self.health.judge(self.rows.get(space, key));
+        }
+        let Some(part) = keys::parse_truth(key) else { return Ok(None) };
+        let (TruthKey::Entry(seq) | TruthKey::Body(seq)) = part;
+        let Some(location) = location(&*self.rows, seq)? else { return Ok(None) };
+        match part {
+            TruthKey::Entry(_) => self.ledger.entry(seq, location).map(Some),
+            TruthKey::Body(_) => self.ledger.body(seq, location),
+        }
+    }
+
+    fn scan(&self, space: Space, range: &KeyRange, visit: &mut Visit<'_>) -> Result<()> {
+        if space != Space::Truth {
+            return self.health.judge(self.rows.scan(space, range, visit));
+        }
+        // A range that begins with a body has its entry's row before it.
+        let mut rows = range.clone();
+        if let Some(TruthKey::Body(seq)) = keys::parse_truth(&range.from) {
+            rows.from = keys::entry(seq);
+        }
+        self.rows.scan(Space::Truth, &rows, &mut |key, value| {
+            self.visit_entry(parse_location(key, value)?, range, visit)
+        })
+    }
+
+    fn note_damage(&self, note: DamageNote) {
+        self.health.note(note);
+    }
+}
+
+fn parse_location(key: &[u8], value: &[u8]) -> Result<(u64, Location)> {
+    match (keys::parse_truth(key), Location::from_bytes(value)) {
+        (Some(TruthKey::Entry(seq)), Some(location)) => Ok((seq, location)),
+        _ => Err(Error::corrupt(proof::digest::encode_hex(key), "is no place in the ledger")),
+    }
+}
+
+fn location(rows: &dyn StoreReader, seq: u64) -> Result<Option<Location>> {
+    let key = keys::entry(seq);
+    let row = rows.get(Space::Truth, &key)?;
+    row.map(|value| Ok(parse_location(&key, &value)?.1)).transpose()
+}
+
+/// The last entry that the derived store knows of.
+fn last_location(rows: &dyn StoreReader) -> Result<Option<(u64, Location)>> {
+    let mut last = None;
+    rows.scan(Space::Truth, &KeyRange::all().reversed(), &mut |key, value| {
+        last = Some(parse_location(key, value)?);
+        Ok(ControlFlow::Break(()))
+    })?;
+    Ok(last)
+}

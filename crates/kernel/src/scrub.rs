@@ -1,0 +1,122 @@
+//! The scrubber: after an erasure it has the derived file rewritten, so that old copies of the content are gone from disk.
+//!
+//! It works on a thread of its own, which is there while there is work; readers and the writer go on. What must stay
+//! true: the row that asks for it is gone only when a file without the old bytes has taken the place of the old one, so
+//! that a crash or a full disk leaves the work to whoever opens the actor next.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crate::error::{Error, Result, StorageFailure};
+use crate::store::Storage;
+
+/// Whether copies of erased content are still in the derived file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ScrubState {
+    Done,
+    /// Not yet; with the error, if the last attempt failed. The next erasure and the next open try again.
+    Pending(Option<Error>),
+}
+
+#[derive(Debug)]
+pub(crate) struct Scrubber {
+    shared: Arc<Shared>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    storage: Arc<dyn Storage>,
+    work: Mutex<Work>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Work {
+    is_wanted: bool,
+    is_running: bool,
+    error: Option<Error>,
+}
+
+impl Shared {
+    fn work(&self) -> MutexGuard<'_, Work> {
+        self.work.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Rewrites until nobody wants it any more.
+    fn run(&self) {
+        loop {
+            let mut work = self.work();
+            if !std::mem::take(&mut work.is_wanted) {
+                work.is_running = false;
+                self.changed.notify_all();
+                return;
+            }
+            drop(work);
+            let outcome = self.storage.rewrite();
+            self.work().error = outcome.err();
+        }
+    }
+}
+
+impl Scrubber {
+    pub(crate) fn new(storage: Arc<dyn Storage>) -> Scrubber {
+        let (work, changed) = (Mutex::default(), Condvar::new());
+        Scrubber { shared: Arc::new(Shared { storage, work, changed }), thread: Mutex::default() }
+    }
+
+    /// Asks for a rewrite, after whatever is under way.
+    pub(crate) fn request(&self) {
+        let mut work = self.shared.work();
+        work.is_wanted = true;
+        if !std::mem::replace(&mut work.is_running, true)
+            && let Err(error) = self.spawn()
+        {
+            work.is_running = false;
+            work.error = Some(error);
+        }
+    }
+
+    fn spawn(&self) -> Result<()> {
+        let shared = Arc::clone(&self.shared);
+        let thread = std::thread::Builder::new()
+            .name("scrubber".to_owned())
+            .spawn(move || shared.run())
+            .map_err(|error| Error::Storage(StorageFailure::new(error.to_string(), error)))?;
+        *self.thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread);
+        Ok(())
+    }
+
+    pub(crate) fn state(&self) -> ScrubState {
+        let work = self.shared.work();
+        match &work.error {
+            None if !work.is_running => ScrubState::Done,
+            error => ScrubState::Pending(error.clone()),
+        }
+    }
+
+    /// Waits for the work that was asked for; true if all of it is done.
+    pub(crate) fn wait(&self, patience: Duration) -> bool {
+        let started = Instant::now();
+        let mut work = self.shared.work();
+        while work.is_running {
+            let left = patience.saturating_sub(started.elapsed());
+            if left.is_zero() {
+                return false;
+            }
+            let waited = self.shared.changed.wait_timeout(work, left);
+            work = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        work.error.is_none()
+    }
+
+    /// Waits for the thread.
+    pub(crate) fn close(&self) {
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            // One that panicked has left the row that asks for it, and the next open begins again.
+            let _ = thread.join();
+        }
+    }
+}
