@@ -14,6 +14,7 @@ use proof::actor::ActorName;
 
 use crate::problem::Problem;
 use api::grants::GrantFile;
+use api::render::quotation::Author;
 use api::{Error, ErrorCode};
 use service::{Caller, Delegate};
 
@@ -45,5 +46,6 @@ pub(super) fn token(file: &GrantFile) -> Result<String, Error> {
 pub(super) fn caller(delegate: &Arc<Delegate>) -> service::Result<Caller> {
     let mut caller = Caller::new(ActorName::parse(delegate.actor())?, delegate.name());
     caller.delegate = Some(Arc::clone(delegate));
+    caller.author = Author::Agent;
     Ok(caller)
 }

@@ -11,6 +11,8 @@
 pub mod backend;
 mod call;
 pub mod talent;
+#[cfg(test)]
+mod tests;
 pub mod tools;
 
 use proof::memory::MemoryType;
@@ -41,6 +43,24 @@ mem_search (questions in ordinary words), mem_context (what happened lately), me
 full), mem_save_prompt, mem_session_summary (mandatory before a session ends). Every reply names ids; mem_update, \
 mem_relate, mem_timeline and the others take them. Sub-agents: save what you learn, leave session calls to the main \
 agent.";
+
+/// The prompt `recall`, below its topic.
+const RECALL: &str = "\
+1. mem_search with a question in ordinary words.
+2. mem_timeline around the best hit, mem_get_observation for those that matter.
+3. Say what is known, with ids, and what is superseded or contradicted.";
+
+/// The prompt `summarise-session`.
+const SUMMARISE: &str = "\
+Call mem_session_summary with Markdown under the headings Goal, Instructions, Discoveries, Accomplished, Next Steps, \
+Relevant Files. Keep paths, errors and decisions; say what and why rather than how; only files that matter.";
+
+/// Every text that an agent reads unasked: instructions, tools, prompts.
+pub fn standing_texts() -> Vec<String> {
+    let mut texts: Vec<String> = [INSTRUCTIONS, RECALL, SUMMARISE].map(str::to_owned).into();
+    texts.extend(tools::descriptions().map(str::to_owned));
+    texts
+}
 
 /// The resource that holds the memory bulletin.
 const BULLETIN: &str = "cortex://bulletin";
@@ -208,17 +228,9 @@ impl ServerHandler for Server {
                 let Some(topic) = topic.filter(|topic| !topic.is_empty()) else {
                     return Err(ErrorData::invalid_params("topic: is required", None));
                 };
-                format!(
-                    "Find out what memory holds about: {topic}\n\
-                     1. mem_search with a question in ordinary words.\n\
-                     2. mem_timeline around the best hit, mem_get_observation for those that matter.\n\
-                     3. Say what is known, with ids, and what is superseded or contradicted."
-                )
+                format!("Find out what memory holds about: {topic}\n{RECALL}")
             }
-            "summarise-session" => "Call mem_session_summary with Markdown under the headings Goal, \
-                Instructions, Discoveries, Accomplished, Next Steps, Relevant Files. Keep paths, errors and \
-                decisions; say what and why rather than how; only files that matter."
-                .to_owned(),
+            "summarise-session" => SUMMARISE.to_owned(),
             other => {
                 let message = format!("no prompt {other:?}; there are recall, summarise-session");
                 return Err(ErrorData::invalid_params(message, None));

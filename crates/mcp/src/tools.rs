@@ -312,6 +312,16 @@ impl Choice {
     }
 }
 
+/// The names of all tools.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    TOOLS.iter().map(|entry| entry.name)
+}
+
+/// What each tool says of itself.
+pub(super) fn descriptions() -> impl Iterator<Item = &'static str> {
+    TOOLS.iter().map(|entry| entry.about)
+}
+
 /// The parameters of a tool.
 pub(super) fn parameters(name: &str) -> Vec<&'static str> {
     let takes = TOOLS.iter().find(|entry| entry.name == name).map_or("", |entry| entry.takes);

@@ -8,10 +8,10 @@
 
 use api::change::{CONFIRM_MAX, ConfirmAnswer, ConfirmRequest, ConfirmationView};
 use api::{ErrorCode, Fault};
-use kernel::ResolvedMemory;
-use kernel::command::{Command, Revision};
+use kernel::command::{Command, Receipt, Revision};
 use kernel::context::RuleAuthors;
-use kernel::memory::{MemoryType, Provenance};
+use kernel::memory::{Body, MemoryType, Provenance};
+use kernel::{Cortex, ResolvedMemory};
 
 use crate::Service;
 use crate::access::for_owner;
@@ -62,12 +62,12 @@ impl Service {
     fn confirm_one(
         &self,
         caller: &Caller,
-        cortex: &kernel::Cortex,
+        cortex: &Cortex,
         found: ResolvedMemory,
     ) -> Result<ConfirmationView> {
-        let ResolvedMemory { head, version, body, .. } = found;
+        let ResolvedMemory { head, version, body, .. } = &found;
         let id = head.id;
-        let Some(body) = body else { return Err(kernel::Error::Erased(id.get()).into()) };
+        let Some(body) = body.clone() else { return Err(kernel::Error::Erased(id.get()).into()) };
         let mut view = ConfirmationView {
             id: id.get(),
             title: body.title.clone(),
@@ -77,20 +77,31 @@ impl Service {
             version: version.n,
             changed: false,
         };
-        if !RuleAuthors::Persons.is_proposed(&head, &version) {
+        if !RuleAuthors::Persons.is_proposed(head, version) {
             return Ok(view);
         }
-        // The person vouches for the version they were shown, not for one that came after it.
-        let mut revision = Revision::new(id, Some(version.n), body, caller.salt()?);
+        let receipt = self.vouched(caller, cortex, &found, body)?;
+        view.version = receipt.version.unwrap_or(version.n + 1);
+        view.changed = receipt.changed;
+        Ok(view)
+    }
+
+    /// The same words again, by a person. They vouch for the version they were shown, not for one that came after it.
+    pub(super) fn vouched(
+        &self,
+        caller: &Caller,
+        cortex: &Cortex,
+        found: &ResolvedMemory,
+        body: Body,
+    ) -> Result<Receipt> {
+        let version = &found.version;
+        let mut revision = Revision::new(found.head.id, Some(version.n), body, caller.salt()?);
         revision.provenance = Provenance::user();
         revision.confidence = version.confidence;
         revision.valid_from = version.valid_from;
         revision.valid_until = version.valid_until;
         revision.expires = version.expires;
-        let receipt = self.submit(cortex, caller.stamp()?, Command::Update(Box::new(revision)))?;
-        view.version = receipt.version.unwrap_or(version.n + 1);
-        view.changed = receipt.changed;
-        Ok(view)
+        self.submit(cortex, caller.stamp()?, Command::Update(Box::new(revision)))
     }
 
     /// Whose rules bind here.

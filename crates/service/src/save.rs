@@ -7,10 +7,11 @@
 use api::ErrorCode;
 use api::save::{EntityView, SaveAnswer, SaveRequest, SaveStatus, SimilarView};
 use kernel::command::{Command, HeadRevision, Receipt, Revision};
+use kernel::context::RuleAuthors;
 use kernel::grants::Permission;
 use kernel::journal::HeadPatch;
 use kernel::memory::{Body, Fields, Head, MemoryId, Scope};
-use kernel::{Cortex, Digest, Reading, keys};
+use kernel::{Cortex, Digest, Reading, ResolvedMemory, keys};
 
 use crate::caller::Caller;
 use crate::error::{Error, Result};
@@ -74,7 +75,7 @@ impl Service {
         let (status, receipt) = match self.evolve(caller, &cortex, &normalized)? {
             Some(receipt) => receipt,
             None => match self.count_repetition(caller, &cortex, &state, &normalized)? {
-                Some(receipt) => (SaveStatus::Duplicate, receipt),
+                Some(outcome) => outcome,
                 None => {
                     let command = Command::Write(Box::new(normalized.draft.clone()));
                     (SaveStatus::Created, self.submit(&cortex, caller.stamp()?, command)?)
@@ -186,7 +187,9 @@ impl Service {
                 typed.clone_from(&body.fields);
             }
             let body = Body { fields: typed, ..draft.body.clone() };
-            let repeated = current.body.as_ref() == Some(&body) && head.kind == normalized.kind;
+            let repeated = current.body.as_ref() == Some(&body)
+                && head.kind == normalized.kind
+                && !vouches(caller, &current);
             let patch = HeadPatch {
                 kind: Some(normalized.kind.clone()),
                 session: draft.session.clone(),
@@ -221,14 +224,15 @@ impl Service {
         Err(kernel::Error::Busy.into())
     }
 
-    /// Counts the save on the memory that says the same, if one was saved inside the window.
+    /// Counts the save on the memory that says the same, if one was saved inside the window. A person who says what
+    /// somebody proposed confirms it.
     fn count_repetition(
         &self,
         caller: &Caller,
         cortex: &Cortex,
         state: &ActorState,
         normalized: &NormalizedSave,
-    ) -> Result<Option<Receipt>> {
+    ) -> Result<Option<(SaveStatus, Receipt)>> {
         let reading = cortex.read()?;
         let now = caller.now()?;
         let recent =
@@ -250,10 +254,15 @@ impl Service {
         if now_says != normalized.digest || head.topic_key != normalized.draft.topic_key {
             return Ok(None);
         }
+        if vouches(caller, &current) {
+            let receipt = self.vouched(caller, cortex, &current, body.clone())?;
+            return Ok(Some((SaveStatus::Updated, receipt)));
+        }
         let duplicates = Some(head.duplicates.saturating_add(1));
         let patch = HeadPatch { duplicates, ..HeadPatch::default() };
         let change = HeadRevision { id, expected: None, patch, reason: None };
-        self.submit(cortex, caller.stamp()?, Command::UpdateHead(change)).map(Some)
+        let receipt = self.submit(cortex, caller.stamp()?, Command::UpdateHead(change))?;
+        Ok(Some((SaveStatus::Duplicate, receipt)))
     }
 
     fn save_answer(
@@ -301,6 +310,11 @@ impl Service {
             kind: head.kind,
         })
     }
+}
+
+/// True if a person says what somebody else proposed.
+fn vouches(caller: &Caller, current: &ResolvedMemory) -> bool {
+    caller.author.is_person() && RuleAuthors::Persons.is_proposed(&current.head, &current.version)
 }
 
 /// Both in parts per million; `tenth` is 0 where there are fewer.

@@ -13,6 +13,7 @@ mod delegates;
 mod everyday;
 mod hardship;
 mod hooks;
+mod hostile;
 mod meaning;
 mod memories;
 mod mind;

@@ -19,7 +19,7 @@ pub const PROPOSED: &str = "## Proposed rules (not confirmed by a person)";
 /// Percent of the budget that rules may take, those that are proposed included.
 pub const RULES_SHARE_PERCENT: usize = 40;
 /// Bytes that are set aside for what is said of lines that did not fit.
-const NOTES_BYTES: usize = 240;
+const NOTES_BYTES: usize = 80;
 /// Characters of a session's summary and of a prompt.
 const SUMMARY_CHARS: usize = 100;
 const PROMPT_CHARS: usize = 120;
@@ -44,7 +44,7 @@ pub fn context(answer: &ContextAnswer, bytes: usize, left_out: usize, footer: &s
     let proposed = |brief: &&Brief| brief.proposed;
     let other = |brief: &&Brief| !rule(brief) && !proposed(brief);
     let all = || answer.pinned.iter().chain(&answer.memories);
-    let room = bytes.saturating_sub(footer.len() + NOTES_BYTES.min(bytes / 8));
+    let room = bytes.saturating_sub(footer.len() + NOTES_BYTES);
     let mut page = Page { text: String::new(), left_out };
     let share = room * RULES_SHARE_PERCENT / 100;
     let missing = page.rules(RULES, all().filter(rule).collect(), share)
@@ -52,12 +52,14 @@ pub fn context(answer: &ContextAnswer, bytes: usize, left_out: usize, footer: &s
     if missing > 0 {
         page.left_out += missing;
         let them = if missing == 1 { "rule" } else { "rules" };
-        writeln!(
-            page.text,
+        let note = format!(
             "({missing} more {them} did not fit: mem_search with type \"rule\", or `cortex find --type constraint`, \
-             lists them)\n"
-        )
-        .expect("a String takes any text");
+             lists them)\n\n"
+        );
+        // Where not even this fits, the last line counts them among the others.
+        if page.text.len() + note.len() <= room {
+            page.text.push_str(&note);
+        }
     }
     page.section("## Pinned", answer.pinned.iter().filter(other).map(memory), room);
     page.section("## Recent Sessions", answer.sessions.iter().map(session), room);
