@@ -9,6 +9,7 @@
 mod answers;
 mod audit;
 mod bad_input;
+mod confinement;
 mod delegates;
 mod everyday;
 mod hardship;

@@ -49,7 +49,7 @@ impl Service {
         let text = format!(
             "[providers]\ndefault = {{ provider = \"local\", tier = 2 }}\n[providers.models.local]\n\"1\" = \"tiny\"\n\
              [providers.endpoints.local]\nkind = \"openai\"\nbase_url = \"{}\"\n\
-             [defaults.budget]\nbulletin_tokens_per_day = 0\n",
+             [exec]\nenv = [\"MY_KEY\"]\n[defaults.budget]\nbulletin_tokens_per_day = 0\n",
             self.address
         );
         std::fs::write(home.path().join("cortex.toml"), text).unwrap();

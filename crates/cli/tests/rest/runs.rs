@@ -13,7 +13,8 @@ fn hanging(daemon: &Daemon) -> TcpListener {
     let service = TcpListener::bind("127.0.0.1:0").unwrap();
     let text = format!(
         "[providers]\ndefault = {{ provider = \"local\", tier = 2 }}\n[providers.models.local]\n\"1\" = \"tiny\"\n\
-         [providers.endpoints.local]\nkind = \"openai\"\nbase_url = \"http://{}/v1\"\n",
+         [providers.endpoints.local]\nkind = \"openai\"\nbase_url = \"http://{}/v1\"\n\
+         [exec]\nenv = [\"MY_KEY\"]\n",
         service.local_addr().unwrap()
     );
     std::fs::write(daemon.home.path().join("cortex.toml"), text).unwrap();

@@ -13,6 +13,8 @@ mod http;
 mod open;
 mod openai;
 mod price;
+#[cfg(any(test, feature = "testing"))]
+mod recorded;
 mod sse;
 
 use std::collections::BTreeMap;
@@ -31,6 +33,8 @@ pub use error::{ProviderError, ReasonCode};
 pub use http::HttpLimits;
 pub use open::{ConfiguredProviders, Providers, usable};
 pub use price::{PRICES_AS_OF, cost};
+#[cfg(any(test, feature = "testing"))]
+pub use recorded::read_recorded;
 
 /// The environment as it was given to the process.
 pub type Env = BTreeMap<String, String>;

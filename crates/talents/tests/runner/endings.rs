@@ -173,6 +173,24 @@ async fn time_and_cancel_end_a_group_that_does_not_want_to() {
     assert_eq!(home.witness.0.lock().expect("no panic")[1].outcome, RunOutcome::Cancelled);
 }
 
+// F8: whoever makes a session of his own does not outlive the run, whether it is cancelled or ends well
+#[tokio::test]
+async fn a_session_of_its_own_is_no_way_out() {
+    let home = Home::new(quick()).await;
+    let leaves = "setsid sh -c 'trap \"\" TERM HUP; sleep 300' > /dev/null 2>&1 & say gone";
+    let log = home.run(&format!("{leaves}; finish")).await;
+    assert_eq!(log.events.last().expect("an end")["event"], "finish");
+    assert!(processes_with(&home.folder.path().to_string_lossy()).is_empty());
+    let mut bus = home.hub.subscribe(BusFilter::topic("cortex"));
+    let run = home
+        .begin(json!({}), &format!("trap '' TERM; {leaves}; while :; do sleep 0.05; done"))
+        .await;
+    while !matches!(bus.next().await, Delivery::Event(event) if event.message.event() == "gone") {}
+    home.runner.cancel(&RunSelector::Run(run.clone()));
+    assert_eq!(home.end_of(&run).await["reason"], "cancelled");
+    assert!(processes_with(&home.folder.path().to_string_lossy()).is_empty());
+}
+
 #[tokio::test]
 async fn a_program_that_cannot_be_started_is_an_end_too() {
     let folder = tempfile::tempdir().expect("a folder");

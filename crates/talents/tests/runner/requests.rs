@@ -127,7 +127,7 @@ async fn the_request_goes_to_the_process_as_it_is() {
 
 // execution R103: what the daemon has in its environment, its processes have; where the home is, they are told
 #[tokio::test]
-async fn processes_inherit_the_environment_and_know_their_home() {
+async fn processes_have_a_short_environment_and_know_their_home() {
     let home = Home::new(quick()).await;
     let log = home.run("echo \"$PATH\"; echo \"$CORTEX_HOME\"; pwd; finish").await;
     let said: Vec<&str> =
@@ -135,6 +135,27 @@ async fn processes_inherit_the_environment_and_know_their_home() {
     let own = std::env::var("PATH").expect("a path");
     let folder = home.folder.path().to_str().expect("text");
     assert_eq!(said, [own.as_str(), folder, folder]);
+    // F4: of this process, which plays the daemon, they have nothing else.
+    let log = home.run("env | sed 's/=.*//' | sort | tr '\\n' ' '; echo; finish").await;
+    let said = log.events.iter().find_map(|event| event.get("message")?.as_str());
+    let names = "CORTEX_DAY CORTEX_HOME CORTEX_USE_ID DO FROM_BOTH FROM_TALENT PATH PWD ";
+    assert_eq!(
+        said.map(|said| said.replace("SHLVL ", "").replace("_ ", "")).as_deref(),
+        Some(names)
+    );
+}
+
+// F4: the runner is the one place that decides, whoever asks
+#[tokio::test]
+async fn a_variable_that_nobody_declared_is_refused() {
+    let home = Home::new(quick()).await;
+    for name in ["LD_PRELOAD", "PATH", "UNKNOWN", "https_proxy"] {
+        let asked = home.ask(json!({"env": {"DO": "finish", name: "x"}})).await;
+        assert_eq!(code(&asked), "bad_env", "{name}");
+        let taken_away = home.ask(json!({"env": {"DO": "finish", name: null}})).await;
+        assert_eq!(code(&taken_away), "bad_env", "{name}");
+    }
+    assert_eq!(home.runner.status().counters.started, 0);
 }
 
 // execution R55, 9.19

@@ -89,6 +89,16 @@ fn dialect(kind: ProviderKind) -> Box<dyn Dialect> {
     }
 }
 
+/// What the lines of a tool come to.
+#[cfg(any(test, feature = "testing"))]
+pub(super) fn read_lines(kind: ProviderKind, lines: &[Value]) -> ModelReply {
+    let (dialect, mut transcript) = (dialect(kind), CliTranscript::default());
+    for line in lines {
+        dialect.line(line, &mut transcript);
+    }
+    transcript.reply()
+}
+
 /// Where and how a tool is started.
 #[derive(Clone)]
 pub struct CliOptions {
