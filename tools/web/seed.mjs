@@ -66,6 +66,9 @@ const TODAY = [
   ['decision', 'harbor-web', 'Seat map is an SVG with real buttons', 'Canvas was faster to draw and unusable without a mouse. 400 seats as SVG take 6 ms.', ['accessibility', 'booking']],
   ['bugfix', 'ledger', 'Export wrote a comma as the decimal separator', 'The locale of the worker leaked into the CSV. Numbers are formatted without locale now, in `src/export/csv.rs`.', ['export']],
   ['fact', 'ledger', 'The auditor wants the journal root of each month', 'One line in the closing letter: root and number of entries. `cortex snapshot` makes it.', ['audit']],
+  ['decision', 'ops', 'Logs for 14 days are enough', 'Storage is the largest item of the bill.', ['retention']],
+  ['bugfix', 'harbor-web', 'Fixed the date thing', 'Works now.', []],
+  ['decision', 'harborweb', 'Playwright instead of Cypress', 'Three browsers, parallel by default, and traces that can be opened later.', ['testing']],
   ['rule', 'ops', 'No secrets in environment dumps', 'Crash reports include the environment. Names only, never values.', ['privacy']],
 ];
 
@@ -124,6 +127,7 @@ export async function seed(ask, now = Date.now()) {
   await relate('Seat map is', 'references', 'Double booking');
   await relate('The auditor wants', 'follows', 'Postings are never');
   await relate('Export wrote a comma', 'relates_to', 'Rounding lost');
+  await relate('Logs for 14 days', 'contradicts', 'Metrics for 13 months');
   await relate('Health check kept', 'relates_to', 'Use Postgres advisory');
   for (const start of ['Never acknowledge', 'Customer data stays', 'Works as platform']) {
     await ask(`/api/observations/${find(start)}/pin`, { method: 'PUT' });

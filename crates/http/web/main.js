@@ -28,6 +28,7 @@ const PAGES = [
     { path: '/projects', title: 'Projects', icon: 'projects', file: 'projects' },
     { path: '/entities', title: 'Entities', icon: 'entities', file: 'entities' },
     { path: '/graph', title: 'Graph', icon: 'graph', file: 'graph' },
+    { path: '/lab', title: 'Search lab', icon: 'lab', file: 'lab' },
   ]],
   ['Upkeep', [
     { path: '/mind', title: 'Mind', icon: 'mind', file: 'mind' },

@@ -15,6 +15,7 @@ export class Refused extends Error {}
  * @extends {Map<number, CborValue>}
  */
 export class CborMap extends Map {
+  /** @type {Uint8Array} */
   source = new Uint8Array();
 }
 

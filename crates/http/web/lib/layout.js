@@ -6,7 +6,7 @@
 /** @typedef {{id: number, from?: number}} LaidOut */
 /** @typedef {{id: number, x: number, y: number, hop: number}} Place */
 
-const RING = 150;
+const RING = 190;
 /** Room that a node needs on its ring, in the same units. */
 const ROOM = 64;
 

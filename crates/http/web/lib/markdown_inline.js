@@ -116,7 +116,8 @@ function emphasis(rest, before, depth) {
   for (let tries = 0; end > 0; end = rest.indexOf(mark, end + 1), tries += 1) {
     if (tries === ENDS_MAX) return undefined;
     const doubled = mark.length === 1 && (rest[end + 1] === mark || rest[end - 1] === mark);
-    const inWord = mark.startsWith('_') && /\w/.test(rest[end + mark.length] ?? '');
+    // `__init__.py` and `__call__()` are names as well.
+    const inWord = mark.startsWith('_') && /^(?:\w|\.\w|\()/.test(rest.slice(end + mark.length, end + mark.length + 2));
     if (!doubled && !inWord && !/\s/.test(rest[end - 1] ?? ' ')) break;
   }
   if (end <= mark.length) return undefined;

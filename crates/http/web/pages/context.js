@@ -2,8 +2,8 @@
 
 import { act } from '../lib/actions.js';
 import { get } from '../lib/api.js';
-import { h, s, show } from '../lib/dom.js';
-import { card, empty, fillIn, heading, memoryRow } from '../lib/parts.js';
+import { h, icon, s, show } from '../lib/dom.js';
+import { badge, card, empty, fillIn, heading } from '../lib/parts.js';
 import { markdown } from '../lib/markdown_dom.js';
 import { go, reload } from '../lib/router.js';
 import { project } from '../lib/state.js';
@@ -39,9 +39,10 @@ export async function open({ query, signal }) {
       h('div', {}, card('At the start of a session', text, { aside: rendered }), card('Bulletin, as a prompt holds it', bulletin)),
       h('div', {}, card('Cost', costs(context)),
         card('In it', h('ul', { class: 'rows' }, [...context.pinned, ...context.memories].slice(0, 40).map((/** @type {any} */ brief) => h('li', { class: 'in-context' },
-          memoryRow(brief, { preview: '' }), h('button', { class: 'button small', type: 'button', onclick: () => void act(brief.pinned ? 'unpin' : 'pin', [brief], reload) }, brief.pinned ? 'Unpin' : 'Pin'),
-          h('button', { class: 'button small', type: 'button', onclick: () => void act('archive', [brief], reload) }, 'Put away')))),
-        { aside: h('span', { class: 'quiet' }, 'pin or put away, and see it change') }))),
+          h('a', { class: 'row slim', href: `/m/${brief.id}`, 'data-id': brief.id }, badge(brief), h('span', { class: 'row-title' }, brief.title.replaceAll('`', ''))),
+          h('button', { class: 'icon-button', type: 'button', 'aria-label': `${brief.pinned ? 'Unpin' : 'Pin'} ${brief.title}`, 'aria-pressed': String(brief.pinned), onclick: () => void act(brief.pinned ? 'unpin' : 'pin', [brief], reload) }, icon('pin')),
+          h('button', { class: 'icon-button', type: 'button', 'aria-label': `Put away ${brief.title}`, title: 'Put away', onclick: () => void act('archive', [brief], reload) }, icon('close'))))),
+        { aside: h('span', { class: 'quiet' }, 'change it and see') }))),
   ];
 }
 
@@ -64,6 +65,6 @@ function costs(context) {
     h('p', {}, h('span', { class: 'big' }, count(total)), ' tokens, estimated · ', bytes(new TextEncoder().encode(context.text).length)), bar,
     h('ul', { class: 'parts' }, parts.map((/** @type {any} */ part, /** @type {number} */ index) => h('li', {},
       h('span', { class: `swatch c${index % 6}` }), part.name, h('span', { class: 'number' }, count(part.tokens))))),
-    h('p', { class: context.left_out > 0 ? 'pill warn' : 'pill good' }, context.left_out > 0 ? `${counted(context.left_out, 'line')} did not fit` : 'everything fits'),
+    h('p', {}, h('span', { class: context.left_out > 0 ? 'pill warn' : 'pill good' }, context.left_out > 0 ? `${counted(context.left_out, 'line')} did not fit` : 'everything fits')),
   ];
 }

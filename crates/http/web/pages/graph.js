@@ -35,7 +35,7 @@ export async function open({ parts, query, signal }) {
     const title = (node?.title ?? `#${place.id}`).replaceAll('`', '');
     const label = title.length > LABEL_MAX ? `${title.slice(0, LABEL_MAX)}…` : title;
     return s('a', { href: `/m/${place.id}`, class: `t-${node?.memory_type ?? 'Fact'} ${place.id === root ? 'root' : ''}`, 'aria-label': title },
-      s('title', {}, title), s('circle', { cx: place.x, cy: place.y, r: place.id === root ? 13 : 9 }), s('text', { x: place.x, y: place.y + (place.id === root ? 30 : 25) }, label));
+      s('title', {}, title), s('circle', { cx: place.x, cy: place.y, r: place.id === root ? 13 : 9 }), s('text', { x: place.x, y: place.y + (place.y < -1 ? -16 : place.id === root ? 30 : 25) }, label));
   });
   return [
     heading('Graph', { sub: [`Around `, h('a', { href: `/m/${root}` }, answer.start.title), `: ${counted(answer.nodes.length, 'memory', 'memories')}, ${counted(answer.edges.length, 'relation')}${answer.capped || leftOut > 0 ? ', and more that is not shown' : ''}`],
