@@ -8,6 +8,7 @@
 //! - `mind`: bulletin, jobs, undo, budget, admin chat; `channels`: conversations.
 //! - `agents`: the tools at `/mcp`.
 //! - `metrics`: what was asked, for Prometheus.
+//! - `page`: the page for people, embedded.
 //!
 //! What must stay true: routes only translate; every operation runs on a thread that may block; lists are arrays, never
 //! null, with the true total in `X-Total-Count`; a page of another site never gets an answer.
@@ -24,6 +25,7 @@ mod memories;
 mod metrics;
 mod mind;
 mod overview;
+mod page;
 mod problem;
 mod proofs;
 mod relations;
@@ -218,6 +220,7 @@ fn router(
     let guard = Guard::new(http, Arc::clone(&app.metrics), Arc::clone(&app.ops));
     routes
         .merge(tools)
+        .merge(page::routes())
         .fallback(health::nowhere)
         .method_not_allowed_fallback(health::not_so)
         .with_state(app)

@@ -12,7 +12,7 @@ use crate::memories::shown;
 use crate::problem::Problem;
 use crate::{App, Reply};
 use api::memory::Memory;
-use api::search::{HitView, SearchRequest};
+use api::search::{ArmView, HitView, SearchRequest};
 use api::{ErrorCode, Fault};
 use daemon::Host;
 use service::Caller;
@@ -31,6 +31,8 @@ pub(super) struct FoundMemory {
     preview: String,
     /// current, superseded …
     standing: String,
+    /// What each arm of the search said.
+    arms: Vec<ArmView>,
 }
 
 /// A memory that was just found; nothing if somebody deleted it meanwhile. Does not count as its use.
@@ -62,6 +64,8 @@ pub(super) struct SearchParameters {
     /// 20 if absent.
     #[param(minimum = 1)]
     limit: Option<usize>,
+    /// True: looking is not using. For a search as it is typed.
+    quiet: bool,
 }
 
 /// Finds memories by a question, best first.
@@ -92,6 +96,7 @@ pub(super) async fn search(
         until: asked.until,
         as_of: asked.as_of,
         limit: Some(asked.limit.unwrap_or(HITS)),
+        quiet: asked.quiet,
         ..SearchRequest::default()
     };
     answer(&app, caller, request).await
@@ -150,7 +155,7 @@ async fn answer(app: &App, caller: Caller, request: SearchRequest) -> Reply {
                     },
                 };
                 let (rank, preview, standing) = (hit.rank, hit.preview, hit.standing);
-                hits.push(FoundMemory { memory, rank, preview, standing });
+                hits.push(FoundMemory { memory, rank, preview, standing, arms: hit.arms });
             }
             Ok(hits)
         })

@@ -1,0 +1,62 @@
+// Short words about what happened, with a way back.
+//
+// What must stay true: a change that can be undone is undone by the same list of operations wherever the reader is, also
+// by the key `u`, until the next change.
+
+import { add, byId, h, icon } from './dom.js';
+
+const SHOWN_MS = 9_000;
+
+/** @type {{undo: () => Promise<void>, element: HTMLElement} | null} */
+let last = null;
+
+/**
+ * @param {string} words
+ * @param {(() => Promise<unknown>) | null} [undo] takes back what was done
+ * @param {() => void} [afterwards] called when it was taken back
+ */
+export function tell(words, undo = null, afterwards = () => {}) {
+  const element = h('div', { class: 'toast' }, icon('check'), h('span', {}, words));
+  const close = () => element.remove();
+  if (undo) {
+    const entry = { element, undo: async () => {
+      close();
+      if (last === entry) last = null;
+      try {
+        await undo();
+        tell('Taken back.');
+        afterwards();
+      } catch (error) {
+        fail(error);
+      }
+    } };
+    last = entry;
+    add(element, h('button', { class: 'link', type: 'button', onclick: entry.undo }, 'Undo', h('kbd', {}, 'u')));
+  }
+  put(element, close);
+}
+
+/** @param {unknown} error */
+export function fail(error) {
+  const hint = /** @type {any} */ (error)?.hint;
+  const words = error instanceof Error ? error.message : String(error);
+  const element = h('div', { class: 'toast bad', role: 'alert' }, icon('warn'), h('span', {}, words, hint ? ` — ${hint}` : ''));
+  put(element, () => element.remove());
+}
+
+/** Takes back the last change, if there is one. */
+export function undoLast() {
+  if (last) void last.undo();
+}
+
+/**
+ * @param {HTMLElement} element
+ * @param {() => void} close
+ */
+function put(element, close) {
+  add(element, h('button', { class: 'icon-button', type: 'button', 'aria-label': 'Dismiss', onclick: close }, icon('close')));
+  const stack = byId('toasts');
+  stack.append(element);
+  while (stack.childElementCount > 3) stack.firstElementChild?.remove();
+  setTimeout(close, SHOWN_MS);
+}

@@ -1,0 +1,186 @@
+// The shell: navigation, search box, project, colours and keys around whatever page is open.
+
+import { get, isCancelled, onSignedOut } from './lib/api.js';
+import { showHelp } from './lib/dialog.js';
+import { add, byId, h, icon, show } from './lib/dom.js';
+import { setPageKeys, startKeys } from './lib/keys.js';
+import { commandLine, problem, skeleton } from './lib/parts.js';
+import { go, reload, startRouter } from './lib/router.js';
+import { keep, project, recall } from './lib/state.js';
+import { undoLast } from './lib/toast.js';
+
+/** @typedef {import('./lib/router.js').Visit} Visit */
+/** @typedef {{path: string, title: string, icon: string, file: string, also?: string[]}} PageEntry */
+
+/** @type {[string, PageEntry[]][]} */
+const PAGES = [
+  ['', [
+    { path: '/', title: 'Home', icon: 'home', file: 'home' },
+    { path: '/memories', title: 'Memories', icon: 'memories', file: 'memories', also: ['search', 'm', 'new'] },
+    { path: '/live', title: 'Live', icon: 'live', file: 'live' },
+  ]],
+  ['Agents', [
+    { path: '/context', title: 'What agents see', icon: 'context', file: 'context' },
+    { path: '/sessions', title: 'Sessions', icon: 'sessions', file: 'sessions' },
+    { path: '/timeline', title: 'Timeline', icon: 'timeline', file: 'timeline' },
+  ]],
+  ['Knowledge', [
+    { path: '/projects', title: 'Projects', icon: 'projects', file: 'projects' },
+    { path: '/entities', title: 'Entities', icon: 'entities', file: 'entities' },
+    { path: '/graph', title: 'Graph', icon: 'graph', file: 'graph' },
+    { path: '/lab', title: 'Search lab', icon: 'lab', file: 'lab' },
+  ]],
+  ['Upkeep', [
+    { path: '/mind', title: 'Mind', icon: 'mind', file: 'mind' },
+    { path: '/audit', title: 'Audit', icon: 'audit', file: 'audit' },
+    { path: '/runs', title: 'Runs', icon: 'runs', file: 'runs' },
+    { path: '/budget', title: 'Budget', icon: 'budget', file: 'budget' },
+  ]],
+  ['System', [
+    { path: '/ask', title: 'Ask', icon: 'chat', file: 'ask' },
+    { path: '/access', title: 'Access', icon: 'access', file: 'access' },
+    { path: '/reference', title: 'API', icon: 'api', file: 'reference' },
+  ]],
+];
+/** First words of addresses that a page of another name shows. @type {{[word: string]: string}} */
+const OTHERS = { search: 'memories', m: 'memory', new: 'edit' };
+
+const main = byId('main');
+const search = /** @type {HTMLInputElement} */ (byId('search'));
+
+/** @param {Visit} visit */
+async function open(visit) {
+  const word = visit.parts[0] ?? '';
+  const entry = PAGES.flatMap(([, entries]) => entries).find(({ path }) => path.slice(1) === word);
+  const isEdit = word === 'm' && visit.parts[2] === 'edit';
+  const file = isEdit ? 'edit' : OTHERS[word] ?? entry?.file;
+  for (const link of byId('nav').querySelectorAll('a')) {
+    const here = link.pathname.slice(1) === word || (word !== '' && (link.dataset.also ?? '').split(' ').includes(word));
+    if (here) link.setAttribute('aria-current', 'page');
+    else link.removeAttribute('aria-current');
+  }
+  byId('side').classList.remove('open');
+  byId('menu').setAttribute('aria-expanded', 'false');
+  if (document.activeElement !== search) search.value = word === 'search' ? visit.query.get('q') ?? '' : '';
+  setPageKeys({});
+  if (!file) {
+    show(main, problem(new Error(`There is no page at ${visit.path}.`)));
+    return;
+  }
+  const waiting = setTimeout(() => show(main, skeleton(6)), 150);
+  try {
+    const page = await import(`./pages/${file}.js`);
+    const content = await page.open(visit);
+    clearTimeout(waiting);
+    if (visit.signal.aborted) return;
+    show(main, content);
+    if (!typingSearch()) {
+      scrollTo(0, 0);
+      main.focus({ preventScroll: true });
+    }
+  } catch (error) {
+    clearTimeout(waiting);
+    if (!isCancelled(error) && !visit.signal.aborted) show(main, problem(error));
+  }
+}
+
+function typingSearch() {
+  return document.activeElement === search;
+}
+
+function drawNavigation() {
+  for (const [group, entries] of PAGES) {
+    const name = group ? `nav-${group.toLowerCase()}` : null;
+    add(byId('nav'), [
+      group && h('h2', { id: name }, group),
+      h('ul', { 'aria-labelledby': name, 'aria-label': group ? null : 'Start' }, entries.map((entry) => h('li', {},
+        h('a', { href: entry.path, 'data-also': (entry.also ?? []).join(' ') }, icon(entry.icon), h('span', {}, entry.title))))),
+    ]);
+  }
+  show(byId('menu'), icon('menu')).addEventListener('click', () => {
+    const isOpen = byId('side').classList.toggle('open');
+    byId('menu').setAttribute('aria-expanded', String(isOpen));
+  });
+  main.addEventListener('click', () => byId('side').classList.remove('open'));
+  byId('new').prepend(icon('plus'));
+  show(byId('help'), icon('help')).addEventListener('click', showHelp);
+}
+
+function drawTheme() {
+  const dark = () => (recall('theme') || (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light')) === 'dark';
+  const paint = () => {
+    if (recall('theme')) document.documentElement.dataset.theme = recall('theme');
+    show(byId('theme'), icon(dark() ? 'sun' : 'moon'));
+  };
+  const turn = () => {
+    keep('theme', dark() ? 'light' : 'dark');
+    paint();
+  };
+  paint();
+  byId('theme').addEventListener('click', turn);
+  return turn;
+}
+
+function drawSearch() {
+  byId('search-form').addEventListener('submit', (event) => {
+    event.preventDefault();
+    go(`/search?q=${encodeURIComponent(search.value)}`, { replace: location.pathname === '/search' });
+    search.blur();
+    main.focus();
+  });
+  let waiting = 0;
+  search.addEventListener('input', () => {
+    clearTimeout(waiting);
+    // One step for the back button, however many letters are typed.
+    waiting = window.setTimeout(() => {
+      const replace = location.pathname === '/search';
+      if (search.value.trim()) go(`/search?q=${encodeURIComponent(search.value)}`, { replace });
+      else if (replace) go('/memories', { replace: true });
+    }, 70);
+  });
+}
+
+/** The projects to choose from, newest first; done once, and again when somebody merged or saved. */
+async function drawProjects() {
+  const box = /** @type {HTMLSelectElement} */ (byId('project'));
+  box.addEventListener('change', () => {
+    keep('project', box.value);
+    reload();
+  });
+  try {
+    const { projects } = await get('/api/projects');
+    const names = projects.map((/** @type {any} */ each) => each.name).filter(Boolean);
+    if (project() && !names.includes(project())) names.unshift(project());
+    add(box, names.map((/** @type {string} */ name) => h('option', { value: name }, name)));
+    box.value = project();
+  } catch {
+    // Who may not list projects still sees all of what may be seen.
+  }
+}
+
+async function drawStatus() {
+  try {
+    const health = await get('/health');
+    show(byId('status'), h('span', { class: 'dot good' }), `Cortex ${health.version}`, h('span', { class: 'quiet' }, 'on this machine'));
+  } catch {
+    show(byId('status'), h('span', { class: 'dot bad' }), 'not reachable');
+  }
+}
+
+onSignedOut(() => {
+  show(main, h('div', { class: 'empty signed-out' }, h('h1', {}, 'Open this page with a link of your own'),
+    h('p', {}, 'It shows what your agents remember, so it asks who looks. In a terminal:'), commandLine('cortex open')));
+  document.body.classList.add('signed-out');
+});
+
+drawNavigation();
+const turnColours = drawTheme();
+drawSearch();
+startKeys({
+  '/': () => search.focus(), n: () => go('/new'), '?': showHelp, u: undoLast, t: turnColours,
+  'g h': () => go('/'), 'g m': () => go('/memories'), 'g l': () => go('/live'), 'g c': () => go('/context'),
+  'g t': () => go('/timeline'), 'g a': () => go('/audit'),
+});
+startRouter(open);
+void drawProjects();
+void drawStatus();

@@ -1,0 +1,36 @@
+// Audit: which memories need attention, why, and the remedy beside each.
+
+import { act } from '../lib/actions.js';
+import { get } from '../lib/api.js';
+import { h, icon } from '../lib/dom.js';
+import { card, commandLine, empty, heading } from '../lib/parts.js';
+import { reload } from '../lib/router.js';
+import { project } from '../lib/state.js';
+import { capital, count, counted, words } from '../lib/text.js';
+
+const EXAMPLES = 20;
+/** Findings for which putting one away is the remedy. @type {{[problem: string]: ['archive' | 'forget', string]}} */
+const REMEDIES = { copied: ['forget', 'Forget'], outdated: ['archive', 'Archive'], prompt: ['forget', 'Forget'], vague: ['forget', 'Forget'], unused: ['archive', 'Archive'] };
+
+/** @param {import('../lib/router.js').Visit} visit */
+export async function open({ signal }) {
+  const audit = await get('/api/audit', { project: project(), limit: EXAMPLES }, signal);
+  return [
+    heading('Audit', { sub: `${counted(audit.memories, 'memory', 'memories')} looked at${project() ? ` in ${project()}` : ''}, the newest ${count(audit.compared)} also compared by meaning. Looking changes nothing.` }),
+    audit.findings.length === 0 ? h('div', { class: 'card' }, empty('All is well', 'No copies, contradictions, secrets or leftovers were found.')) : audit.findings.map(findingCard),
+  ];
+}
+
+/** @param {any} finding */
+function findingCard(finding) {
+  const severe = finding.problem === 'secret' || finding.problem === 'contradicting';
+  const remedy = REMEDIES[finding.problem];
+  const row = (/** @type {any} */ example) => h('li', { class: 'finding' },
+    h('div', {}, h('b', {}, example.title), h('p', { class: 'quiet' }, example.why)),
+    h('div', { class: 'actions' }, example.ids.map((/** @type {number} */ id) => h('a', { class: 'button small', href: `/m/${id}` }, `#${id}`)),
+      remedy && example.ids.length > 0 && h('button', { class: 'button small', type: 'button', onclick: () => void act(remedy[0], [{ id: example.ids.at(-1) }], reload) }, `${remedy[1]} #${example.ids.at(-1)}`)));
+  return card(`${capital(words(finding.problem))}: ${count(finding.count)}`, [
+    h('p', {}, `${counted(finding.count, 'memory', 'memories')} ${finding.says}.`), h('p', { class: 'quiet remedy' }, 'What to do: ', finding.remedy.replaceAll('`', '')),
+    h('ul', {}, finding.examples.map(row)), finding.problem === 'alike' && commandLine('cortex mind run maintenance --dry-run')],
+  { id: finding.problem, class: severe ? 'warn-card' : '', aside: severe && h('span', { class: 'pill bad' }, icon('warn'), ' look first') });
+}

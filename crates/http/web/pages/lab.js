@@ -1,0 +1,87 @@
+// Search lab: why hits stand where they stand. Each arm's place, score and weight; and two settings side by side.
+
+import { get } from '../lib/api.js';
+import { h } from '../lib/dom.js';
+import { card, empty, heading, table } from '../lib/parts.js';
+import { go } from '../lib/router.js';
+import { counted } from '../lib/text.js';
+
+/** @typedef {import('../lib/shapes.js').Hit} Hit */
+/** @typedef {{project: string, type: string, as_of: string}} Setting */
+
+const HITS = 20;
+
+/** @param {import('../lib/router.js').Visit} visit */
+export async function open({ query, signal }) {
+  const question = query.get('q')?.trim() ?? '';
+  const first = setting(query, 'a');
+  const second = setting(query, 'b');
+  const compares = Object.values(second).some(Boolean);
+  const [left, right] = question ? await Promise.all([run(question, first, signal), compares ? run(question, second, signal) : null]) : [null, null];
+  return [
+    heading('Search lab', { sub: 'Why hits stand where they stand. Looking here does not count as use.' }),
+    form(question, first, second),
+    !question ? empty('Ask something', 'The same words give the same answer: nothing here is learned from your questions.')
+      : h('div', { class: right ? 'halves' : null }, result('A', left ?? [], right), right && result('B', right, left)),
+  ];
+}
+
+/**
+ * @param {URLSearchParams} query
+ * @param {string} side
+ * @returns {Setting}
+ */
+function setting(query, side) {
+  return { project: query.get(`${side}_project`) ?? '', type: query.get(`${side}_type`) ?? '', as_of: query.get(`${side}_as_of`) ?? '' };
+}
+
+/**
+ * @param {string} question
+ * @param {Setting} how
+ * @param {AbortSignal} signal
+ * @returns {Promise<Hit[]>}
+ */
+function run(question, how, signal) {
+  const asOf = how.as_of ? new Date(`${how.as_of}T23:59:59`).toISOString() : undefined;
+  return get('/api/search', { q: question, project: how.project, type: how.type, as_of: asOf, limit: HITS, quiet: true }, signal);
+}
+
+/**
+ * @param {string} name
+ * @param {Hit[]} hits
+ * @param {Hit[] | null} other to compare places with
+ */
+function result(name, hits, other) {
+  const arms = [...new Set(hits.flatMap((hit) => (hit.arms ?? []).map((arm) => arm.arm)))].sort();
+  const places = new Map((other ?? []).map((hit, index) => [hit.id, index + 1]));
+  const moved = (/** @type {Hit} */ hit, /** @type {number} */ place) => {
+    if (!other) return null;
+    const there = places.get(hit.id);
+    if (there === undefined) return h('span', { class: 'pill accent' }, 'only here');
+    return there === place ? null : h('span', { class: 'pill' }, there > place ? `↑ ${there - place}` : `↓ ${place - there}`);
+  };
+  const rows = hits.map((hit, index) => [String(index + 1), h('span', {}, h('a', { href: `/m/${hit.id}` }, hit.title.replaceAll('`', '')), ' ', moved(hit, index + 1)), `${Math.round((hit.rank ?? 0) * 100)}%`,
+    ...arms.map((name_) => {
+      const arm = (hit.arms ?? []).find((each) => each.arm === name_);
+      return arm ? h('span', { title: `weight ${arm.weight}${arm.by ? `, by ${arm.by}` : ''}` }, `${arm.rank}`, h('span', { class: 'quiet' }, ` ${arm.score.toFixed(3)}`)) : h('span', { class: 'quiet' }, '–');
+    })]);
+  return card(other ? `Setting ${name}` : 'Hits', hits.length === 0 ? empty('Nothing was found', 'Not with this setting.')
+    : [table(`Hits of ${name}`, ['#', 'Memory', 'Fits', ...arms.map((arm) => `${arm}: place, score`)], rows), h('p', { class: 'quiet foot' }, `${counted(hits.length, 'hit')}, at most ${HITS}. A dash: that arm did not find it.`)]);
+}
+
+/**
+ * @param {string} question
+ * @param {Setting} first
+ * @param {Setting} second
+ */
+function form(question, first, second) {
+  const fields = (/** @type {string} */ side, /** @type {Setting} */ now) => h('fieldset', {}, h('legend', {}, side === 'a' ? 'Setting A' : 'Setting B, to compare'),
+    h('input', { name: `${side}_project`, placeholder: 'any project', 'aria-label': `Project of ${side}`, value: now.project }), h('input', { name: `${side}_type`, placeholder: 'any type', 'aria-label': `Type of ${side}`, value: now.type }),
+    h('input', { name: `${side}_as_of`, type: 'date', 'aria-label': `As of, ${side}`, value: now.as_of }));
+  return h('form', { class: 'lab-form', onsubmit: (/** @type {Event} */ event) => {
+    event.preventDefault();
+    const words = new URLSearchParams();
+    for (const [name, value] of new FormData(/** @type {HTMLFormElement} */ (event.target))) if (value) words.set(name, String(value));
+    go(`/lab?${words}`);
+  } }, h('input', { name: 'q', type: 'search', placeholder: 'A question in your own words', 'aria-label': 'Question', value: question, required: true }), h('button', { class: 'button primary', type: 'submit' }, 'Search'), fields('a', first), fields('b', second));
+}

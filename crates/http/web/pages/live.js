@@ -1,0 +1,88 @@
+// Live: what happens on the bus, as it happens. The list is bounded, so that a busy day does not end the page.
+
+import { h, show } from '../lib/dom.js';
+import { empty, heading } from '../lib/parts.js';
+import { count, words } from '../lib/text.js';
+import { clock, moment } from '../lib/time.js';
+
+const SHOWN_MAX = 300;
+/** Events that wait while the list is paused or the page is busy; older ones are counted, not kept. */
+const WAITING_MAX = 300;
+const HIDDEN_KEYS = new Set(['tract', 'event', 'ts', 'use_id', 'seq', 'name']);
+const TRACTS = ['memory', 'cortex', 'mind', 'supervisor', 'think', 'callosum'];
+
+/** @param {import('../lib/router.js').Visit} visit */
+export async function open({ query, signal }) {
+  const list = h('div', { class: 'events', role: 'log', 'aria-label': 'Events' });
+  const state = h('span', { class: 'pill' }, 'connecting');
+  const hint = empty('Nothing has happened yet', 'Saves, jobs, runs and conversations appear here as they happen.');
+  const counter = h('span', { class: 'quiet' });
+  let paused = false;
+  let total = 0;
+  let drawing = false;
+  /** @type {any[]} */
+  let waiting = [];
+  let only = query.get('tract') ?? '';
+  let routine = false;
+  const draw = () => {
+    drawing = false;
+    if (paused || waiting.length === 0) return;
+    hint.remove();
+    const fresh = waiting.map(eventCard).reverse();
+    waiting = [];
+    list.prepend(...fresh);
+    while (list.childElementCount > SHOWN_MAX) list.lastElementChild?.remove();
+    show(counter, `${count(total)} so far, the newest ${count(list.childElementCount)} shown`);
+  };
+  const take = (/** @type {any} */ event) => {
+    if (only && event.tract !== only) return;
+    if (!routine && event.event === 'status') return;
+    total += 1;
+    waiting.push(event);
+    if (waiting.length > WAITING_MAX) waiting = waiting.slice(-WAITING_MAX);
+    // One drawing per frame, however many events came.
+    if (!drawing) {
+      drawing = true;
+      requestAnimationFrame(draw);
+    }
+  };
+  const stream = new EventSource('/api/events');
+  signal.addEventListener('abort', () => stream.close());
+  stream.onopen = () => { show(state, 'live'); state.className = 'pill good'; };
+  stream.onerror = () => { show(state, 'reconnecting'); state.className = 'pill warn'; };
+  stream.onmessage = (message) => {
+    try {
+      take(JSON.parse(message.data));
+    } catch {
+      // A message that is no JSON is none of ours.
+    }
+  };
+  const pause = h('button', { class: 'button', type: 'button', 'aria-pressed': 'false', onclick: () => {
+    paused = !paused;
+    pause.setAttribute('aria-pressed', String(paused));
+    show(pause, paused ? 'Go on' : 'Pause');
+    draw();
+  } }, 'Pause');
+  return [
+    heading('Live', { sub: [state, ' ', counter], actions: [
+      h('label', { class: 'inline' }, h('input', { type: 'checkbox', onchange: (/** @type {Event} */ event) => { routine = /** @type {HTMLInputElement} */ (event.target).checked; } }), 'heartbeats too'),
+      h('select', { 'aria-label': 'Part', onchange: (/** @type {Event} */ event) => { only = /** @type {HTMLSelectElement} */ (event.target).value; } },
+        h('option', { value: '' }, 'All parts'), TRACTS.map((tract) => h('option', { value: tract, selected: tract === only }, tract))),
+      pause, h('button', { class: 'button', type: 'button', onclick: () => show(list) }, 'Clear')] }),
+    list, hint,
+  ];
+}
+
+/** @param {any} event */
+export function eventCard(event) {
+  const rest = Object.fromEntries(Object.entries(event).filter(([key]) => !HIDDEN_KEYS.has(key)));
+  const at = typeof event.ts === 'number' ? event.ts : Date.now();
+  const bad = event.event === 'error' || event.event === 'given_up' || event.event === 'rejected';
+  const about = event.title ?? event.name ?? event.service ?? event.channel_id ?? '';
+  const id = event.memory_id ?? event.observation_id ?? (event.tract === 'memory' ? event.id : undefined);
+  return h('div', { class: 'event' }, h('header', {},
+    h('time', { class: 'quiet', title: moment(at) }, clock(at)), h('span', { class: 'pill' }, event.tract ?? 'run'),
+    h('b', { class: bad ? 'bad-text' : null }, words(String(event.event ?? ''))), id ? h('a', { href: `/m/${id}` }, about || `#${id}`) : h('span', {}, String(about)),
+    event.use_id && h('a', { class: 'quiet', href: `/runs/${encodeURIComponent(event.use_id)}` }, `run ${event.use_id}`)),
+  Object.keys(rest).length > 0 && h('details', {}, h('summary', {}, 'more'), h('pre', {}, JSON.stringify(rest, null, 2).slice(0, 20_000))));
+}

@@ -1,0 +1,141 @@
+// Memories: the list of all, and the search as it is typed. `/memories` lists, `/search?q=` finds; both take the same
+// filters, and both can act on many at once.
+
+import { act } from '../lib/actions.js';
+import { get, getPage } from '../lib/api.js';
+import { h, show } from '../lib/dom.js';
+import { setPageKeys } from '../lib/keys.js';
+import { longList, memoryPages } from '../lib/list.js';
+import { empty, heading, memoryRow } from '../lib/parts.js';
+import { go, reload } from '../lib/router.js';
+import { project } from '../lib/state.js';
+import { counted } from '../lib/text.js';
+import { armBars } from './arms.js';
+
+/** @typedef {import('../lib/shapes.js').Hit} Hit */
+
+const HITS = 50;
+const PAGE = 100;
+const DAY = 86_400_000;
+/** The words that were in sight when filters were last drawn, so that a choice does not empty its own list. */
+let kinds = new Set(['decision', 'bugfix', 'discovery', 'rule', 'learning']);
+
+/** @param {import('../lib/router.js').Visit} visit */
+export async function open({ path, query, signal }) {
+  const text = path === '/search' ? query.get('q')?.trim() ?? '' : '';
+  const chosen = Object.fromEntries(query);
+  const filters = { project: project(), type: chosen.type, session_id: chosen.session };
+  const started = performance.now();
+  /** @type {Map<number, any>} */
+  const selected = new Map();
+  const bar = h('div', { class: 'bulk', hidden: true, role: 'toolbar', 'aria-label': 'Selected memories' });
+  const list = text ? await found(text, filters, chosen, signal) : await listed(filters, chosen, signal);
+  const took = Math.round(performance.now() - started);
+  for (const item of list.items) kinds.add(item.type);
+  const row = (/** @type {any} */ item) => {
+    const box = /** @type {HTMLInputElement} */ (h('input', {
+      type: 'checkbox', 'aria-label': `Select ${item.title}`, checked: selected.has(item.id),
+      onchange: () => {
+        if (box.checked) selected.set(item.id, item);
+        else selected.delete(item.id);
+        drawBar();
+      },
+    }));
+    return h('div', { class: 'pick' }, box, memoryRow(item, { extra: item.rank === undefined ? null : armBars(item) }));
+  };
+  const drawBar = () => {
+    bar.hidden = selected.size === 0;
+    const run = (/** @type {any} */ action) => void act(action, [...selected.values()], reload);
+    const put = chosen.state ? ['restore'] : ['pin', 'unpin', 'archive', 'forget'];
+    show(bar, h('strong', {}, `${selected.size} selected`), put.map((action) =>
+      h('button', { class: 'button small', type: 'button', onclick: () => run(action) }, action === 'restore' ? 'Bring back' : action.slice(0, 1).toUpperCase() + action.slice(1))),
+    h('button', { class: 'link', type: 'button', onclick: () => { selected.clear(); view.redraw(); drawBar(); } }, 'Clear'));
+  };
+  const view = longList({ label: 'Memories', total: list.total, signal, row, load: list.load, first: list.items });
+  const focused = (/** @type {HTMLElement | null} */ focus) => list.items.find((/** @type {any} */ item) => String(item.id) === focus?.dataset.id)
+    ?? view.itemAt(Number(focus?.closest('.slot')?.getAttribute('data-index')));
+  setPageKeys({
+    x: (focus) => focus?.closest('.pick')?.querySelector('input')?.click(),
+    p: (focus) => { const item = focused(focus); if (item) void act(item.pinned ? 'unpin' : 'pin', [item], reload); },
+    a: (focus) => { const item = focused(focus); if (item) void act(item.archived ? 'restore' : 'archive', [item], reload); },
+    e: (focus) => { if (focus?.dataset.id) go(`/m/${focus.dataset.id}/edit`); },
+  });
+  const place = project() ? ` in ${project()}` : '';
+  return [
+    heading(text ? 'Search' : 'Memories', {
+      sub: text ? `${counted(list.total, 'hit')} for “${text}”${place}, ${took} ms` : `${counted(list.total, 'memory', 'memories')}${place}`,
+    }),
+    filterBar(path, query, Boolean(text)), bar,
+    list.total === 0 ? nothing(text, chosen) : h('div', { class: 'card list-card' }, view.element),
+  ];
+}
+
+/**
+ * @param {string} text
+ * @param {any} filters
+ * @param {any} chosen
+ * @param {AbortSignal} signal
+ */
+async function found(text, filters, chosen, signal) {
+  const since = chosen.days ? new Date(Date.now() - Number(chosen.days) * DAY).toISOString() : undefined;
+  const asOf = chosen.as_of ? new Date(`${chosen.as_of}T23:59:59`).toISOString() : undefined;
+  /** @type {Hit[]} */
+  const hits = await get('/api/search', { q: text, ...filters, since, as_of: asOf, limit: HITS, quiet: true }, signal);
+  if (chosen.sort === 'newest') hits.sort((a, b) => b.created_at.localeCompare(a.created_at));
+  if (chosen.sort === 'oldest') hits.sort((a, b) => a.created_at.localeCompare(b.created_at));
+  return { items: hits, total: hits.length, load: async () => /** @type {any[]} */ ([]) };
+}
+
+/**
+ * @param {any} filters
+ * @param {any} chosen
+ * @param {AbortSignal} signal
+ */
+async function listed(filters, chosen, signal) {
+  const query = { ...filters, archived: chosen.state === 'archived', forgotten: chosen.state === 'forgotten', preview: 240 };
+  const first = await getPage('/api/observations', { ...query, limit: PAGE }, signal);
+  const oldest = chosen.sort === 'oldest';
+  const load = memoryPages(query, first.total, oldest, signal);
+  return { items: oldest ? await load(0, PAGE) : first.data, total: first.total, load };
+}
+
+/**
+ * @param {string} text
+ * @param {any} chosen
+ */
+function nothing(text, chosen) {
+  if (text) return empty('Nothing was found', project() ? `Only ${project()} was looked at. Choose all projects above to look everywhere.` : 'Other words may help: the search knows meaning, but only of what was saved.');
+  if (chosen.state) return empty(`Nothing is ${chosen.state}`, 'What is put away can be brought back from here.');
+  return empty('Nothing here yet', 'No memory fits these filters.', h('a', { class: 'button', href: '/new' }, 'New memory'));
+}
+
+/**
+ * @param {string} path
+ * @param {URLSearchParams} query
+ * @param {boolean} searching
+ */
+function filterBar(path, query, searching) {
+  const set = (/** @type {string} */ name, /** @type {string} */ value) => {
+    const next = new URLSearchParams(query);
+    if (value) next.set(name, value);
+    else next.delete(name);
+    const words = next.toString();
+    go(words ? `${path}?${words}` : path);
+  };
+  const choice = (/** @type {string} */ label, /** @type {string} */ name, /** @type {[string, string][]} */ options) => {
+    const box = h('select', { 'aria-label': label, onchange: (/** @type {Event} */ event) => set(name, /** @type {HTMLSelectElement} */ (event.target).value) },
+      options.map(([value, words]) => h('option', { value, selected: value === (query.get(name) ?? '') }, words)));
+    return box;
+  };
+  const type = query.get('type');
+  const types = [...new Set([...kinds, ...(type ? [type] : [])])].sort();
+  const session = query.get('session');
+  return h('div', { class: 'filters', role: 'group', 'aria-label': 'Filters' },
+    choice('Type', 'type', [['', 'Any type'], ...types.map((each) => /** @type {[string, string]} */ ([each, each]))]),
+    searching
+      ? [choice('Age', 'days', [['', 'Any time'], ['1', 'Last day'], ['7', 'Last week'], ['30', 'Last month'], ['365', 'Last year']]),
+        h('label', { class: 'inline' }, 'As of ', h('input', { type: 'date', value: query.get('as_of') ?? '', onchange: (/** @type {Event} */ event) => set('as_of', /** @type {HTMLInputElement} */ (event.target).value) }))]
+      : choice('State', 'state', [['', 'Current'], ['archived', 'Archived'], ['forgotten', 'Forgotten']]),
+    choice('Order', 'sort', searching ? [['', 'Best first'], ['newest', 'Newest first'], ['oldest', 'Oldest first']] : [['', 'Newest first'], ['oldest', 'Oldest first']]),
+    session && h('button', { class: 'button small', type: 'button', onclick: () => set('session', '') }, `Session ${session} ✕`));
+}

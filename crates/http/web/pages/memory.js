@@ -1,0 +1,168 @@
+// One memory: what it says, how it came to be, what it is connected to, how it is used, and its proof.
+
+import { act } from '../lib/actions.js';
+import { get, send } from '../lib/api.js';
+import { confirmTyped } from '../lib/dialog.js';
+import { h, icon } from '../lib/dom.js';
+import { setPageKeys } from '../lib/keys.js';
+import { markdown } from '../lib/markdown_dom.js';
+import { badge, card, details, empty, fillIn, heading, memoryRow, when } from '../lib/parts.js';
+import { go, reload } from '../lib/router.js';
+import { capital, count, counted, tokens, words } from '../lib/text.js';
+import { fail, tell } from '../lib/toast.js';
+import { proofCard } from './memory_proof.js';
+import { relationsCard } from './memory_relations.js';
+import { versionsCard } from './memory_versions.js';
+
+/** @typedef {import('../lib/shapes.js').WholeMemory} WholeMemory */
+
+/** @param {import('../lib/router.js').Visit} visit */
+export async function open({ parts, signal }) {
+  const [id, version] = (parts[1] ?? '').split('@').map(Number);
+  if (!id) throw new Error('The address names no memory, such as /m/12.');
+  /** @type {WholeMemory} */
+  const memory = await get(`/api/observations/${id}`, { history: true, include_put_away: true, quiet: true, version }, signal);
+  const isOld = memory.version !== memory.latest;
+  const score = h('div');
+  const entities = h('div');
+  const around = h('div');
+  const similar = h('div');
+  void fillIn(score, () => use(memory, signal), 2);
+  void fillIn(entities, () => named(memory, signal), 1);
+  void fillIn(around, () => timeline(memory, signal), 4);
+  void fillIn(similar, () => near(memory, signal), 3);
+  setPageKeys({
+    e: () => go(`/m/${memory.id}/edit`), p: () => void act(memory.pinned ? 'unpin' : 'pin', [memory], reload),
+    a: () => void act(memory.archived || memory.deleted_at ? 'restore' : 'archive', [memory], reload),
+  });
+  return [
+    h('nav', { class: 'crumbs', 'aria-label': 'Where this is' }, h('a', { href: '/memories' }, 'Memories'), ' / ',
+      h('span', {}, memory.project || 'no project'), ' / ', h('span', {}, `#${memory.id}`)),
+    heading(memory.title || `Memory ${memory.id}`, {
+      sub: h('span', { class: 'facts' }, badge(memory), memory.pinned && h('span', { class: 'pill accent' }, 'pinned'),
+        h('span', {}, 'saved ', when(memory.created_at), ' by ', memory.by || 'somebody'),
+        memory.latest > 1 && h('span', {}, `version ${memory.version} of ${memory.latest}`), ...memory.tags.map((tag) => h('span', { class: 'pill' }, tag))),
+      actions: buttons(memory),
+    }),
+    notices(memory, isOld),
+    h('div', { class: 'columns' },
+      h('div', {},
+        h('article', { class: 'card text-card', 'aria-label': 'Text' }, memory.erased ? empty('The text was erased', 'Its hashes stay, so the journal can still be checked.') : markdown(memory.content), fieldList(memory)),
+        versionsCard(memory),
+        relationsCard(memory, signal),
+        card('Around it', around), card('Similar', similar)),
+      h('div', {},
+        card('Details', details([
+          ['Type', `${memory.memory_type}${memory.type === memory.memory_type.toLowerCase() ? '' : ` (${memory.type})`}`],
+          ['Project', memory.project], ['Session', memory.session_id && h('a', { href: `/sessions/${encodeURIComponent(memory.session_id)}` }, memory.session_id)],
+          ['Scope', memory.scope], ['Visibility', memory.visibility], ['Topic key', memory.topic_key], ['Importance', memory.importance.toFixed(2)],
+          ['Confidence', memory.confidence === 1 ? '' : memory.confidence.toFixed(2)],
+          ['Valid from', memory.valid_from && when(memory.valid_from)], ['Valid until', memory.valid_until && when(memory.valid_until)],
+          ['Expires', memory.expires && when(memory.expires)], ['Saved again', memory.duplicates > 0 && counted(memory.duplicates, 'time')],
+          ['Costs', `about ${counted(tokens(memory.title + memory.content), 'token')}`], ['Address', h('code', { class: 'wrap' }, memory.uri)],
+        ])),
+        card('Use', score), card('Names', entities),
+        card('Where it comes from', details([
+          ['Written by', memory.by], ['How', words(memory.source)], ['Journal entry', count(memory.entry)], ['Imported as', memory.origin ?? ''],
+          ['Follows from', memory.derived_from.length > 0 && memory.derived_from.map((each) => [h('a', { href: `/m/${each.replace('#', '@')}` }, `#${each}`), ' '])],
+          ['Changed', when(memory.updated_at)],
+        ])),
+        proofCard(memory, signal))),
+  ];
+}
+
+/** @param {WholeMemory} memory */
+function buttons(memory) {
+  const away = memory.archived || memory.deleted_at;
+  const button = (/** @type {string} */ words, /** @type {() => void} */ run, kind = '') => h('button', { class: `button ${kind}`, type: 'button', onclick: run }, words);
+  return [
+    !away && h('a', { class: 'button', href: `/m/${memory.id}/edit` }, 'Edit'),
+    !away && button(memory.pinned ? 'Unpin' : 'Pin', () => void act(memory.pinned ? 'unpin' : 'pin', [memory], reload)),
+    !away && button('Archive', () => void act('archive', [memory], reload)),
+    !away && button('Forget', () => void act('forget', [memory], reload)),
+    away && !memory.erased && button('Bring back', () => void act('restore', [memory], reload), 'primary'),
+    !memory.erased && button('Erase…', () => erase(memory), 'danger'),
+  ];
+}
+
+/** @param {WholeMemory} memory */
+function erase(memory) {
+  confirmTyped('Erase for good', 'The text of every version is removed from the disk. Nothing brings it back; the journal keeps that it was there.',
+    memory.title, 'Erase for good', async () => {
+      try {
+        await send('DELETE', `/api/observations/${memory.id}`, {}, { hard: true, reason: 'erased on the page' });
+        tell('Erased for good.');
+        reload();
+      } catch (error) {
+        fail(error);
+      }
+    });
+}
+
+/**
+ * @param {WholeMemory} memory
+ * @param {boolean} isOld
+ */
+function notices(memory, isOld) {
+  const others = (/** @type {number[]} */ ids) => ids.map((id) => [h('a', { href: `/m/${id}` }, `#${id}`), ' ']);
+  return [
+    isOld && h('p', { class: 'notice' }, `This is version ${memory.version}. `, h('a', { href: `/m/${memory.id}` }, `Version ${memory.latest} is the newest.`)),
+    memory.deleted_at && h('p', { class: 'notice bad' }, 'Forgotten ', when(memory.deleted_at), memory.deleted_reason ? `: ${memory.deleted_reason}` : '.', ' No agent sees it.'),
+    memory.archived && h('p', { class: 'notice' }, 'Archived: agents do not find it, and it can be brought back.'),
+    memory.superseded_by.length > 0 && h('p', { class: 'notice warn' }, icon('warn'), ' Superseded by ', others(memory.superseded_by)),
+    memory.contradicted_by.length > 0 && h('p', { class: 'notice warn' }, icon('warn'), ' Contradicted by ', others(memory.contradicted_by)),
+  ];
+}
+
+/** @param {WholeMemory} memory */
+function fieldList(memory) {
+  const pairs = Object.entries(memory.fields ?? {}).filter(([, value]) => value !== null && value !== '' && !(Array.isArray(value) && value.length === 0));
+  return pairs.length > 0 && details(pairs.map(([name, value]) => [capital(words(name)), Array.isArray(value) ? value.join(', ') : String(value)]));
+}
+
+/**
+ * @param {WholeMemory} memory
+ * @param {AbortSignal} signal
+ */
+async function use(memory, signal) {
+  const worth = memory.erased || memory.deleted_at ? null : await get(`/api/scores/${memory.id}`, {}, signal);
+  return details([
+    ['Opened', counted(memory.accesses, 'time')], ['Cited', counted(memory.citations, 'time')],
+    ['Last used', worth?.last_accessed ? when(worth.last_accessed) : ''],
+    ['Pointed at', worth && counted(worth.incoming_edges, 'relation')],
+    ['Worth', worth && h('span', {}, `${worth.score.toFixed(2)} of 5 `, h('meter', { min: 0, max: 5, value: worth.score, 'aria-label': 'Worth' }))],
+  ]);
+}
+
+/**
+ * @param {WholeMemory} memory
+ * @param {AbortSignal} signal
+ */
+async function named(memory, signal) {
+  const list = await get(`/api/observations/${memory.id}/entities`, {}, signal);
+  if (list.length === 0) return h('p', { class: 'quiet' }, 'No file, package or address is named.');
+  return h('ul', { class: 'chips' }, list.map((/** @type {any} */ entity) => h('li', {},
+    h('a', { class: 'chip', href: `/search?q=${encodeURIComponent(entity.value)}`, title: entity.type }, h('span', { class: 'quiet' }, words(entity.type)), ' ', entity.value))));
+}
+
+/**
+ * @param {WholeMemory} memory
+ * @param {AbortSignal} signal
+ */
+async function timeline(memory, signal) {
+  if (memory.deleted_at) return h('p', { class: 'quiet' }, 'A forgotten memory stands in no timeline.');
+  const answer = await get('/api/timeline', { observation_id: memory.id, before: 3, after: 3 }, signal);
+  const row = (/** @type {any} */ brief) => h('li', { class: brief.id === memory.id ? 'here' : null }, memoryRow(brief));
+  return h('ol', { class: 'rows' }, [...answer.before, answer.focus, ...answer.after].map(row));
+}
+
+/**
+ * @param {WholeMemory} memory
+ * @param {AbortSignal} signal
+ */
+async function near(memory, signal) {
+  if (memory.deleted_at || memory.erased) return h('p', { class: 'quiet' }, 'Only what is remembered has neighbours.');
+  const hits = (await get(`/api/observations/${memory.id}/similar`, { limit: 6 }, signal)).filter((/** @type {any} */ hit) => hit.id !== memory.id);
+  if (hits.length === 0) return h('p', { class: 'quiet' }, 'Nothing reads alike.');
+  return h('ul', { class: 'rows' }, hits.slice(0, 5).map((/** @type {any} */ hit) => h('li', {}, memoryRow(hit))));
+}

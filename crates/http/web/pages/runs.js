@@ -1,0 +1,88 @@
+// Runs of talents: what goes on, what has ended, and the events of one. `/runs/ID` follows a run to its end.
+
+import { get, send } from '../lib/api.js';
+import { h, show } from '../lib/dom.js';
+import { card, commandLine, details, empty, fillIn, heading, table } from '../lib/parts.js';
+import { reload } from '../lib/router.js';
+import { count, counted } from '../lib/text.js';
+import { moment, span } from '../lib/time.js';
+import { fail, tell } from '../lib/toast.js';
+import { eventCard } from './live.js';
+
+const EVENTS_SHOWN_MAX = 500;
+
+/** @param {import('../lib/router.js').Visit} visit */
+export async function open({ parts, signal }) {
+  if (parts[1]) return one(parts[1], signal);
+  const runs = await get('/api/runs', { limit: 100 }, signal);
+  const talents = h('div');
+  void fillIn(talents, () => shelf(signal), 4);
+  const rows = [...runs.live, ...runs.runs].map((run) => [h('a', { class: 'row-link', href: `/runs/${encodeURIComponent(run.use_id)}` }, run.use_id), run.name, state(run),
+    moment(Number(run.ts ?? run.use_id)), typeof run.runtime_seconds === 'number' ? span(run.runtime_seconds * 1000) : '', typeof run.cost === 'number' ? `$${run.cost.toFixed(4)}` : '']);
+  return [
+    heading('Runs', { sub: `${counted(runs.live.length, 'run')} going on, ${counted(runs.total, 'run')} in all` }),
+    card('Runs', rows.length === 0 ? empty('Nothing has run yet', 'A talent runs on schedule, or when somebody asks for it.', commandLine("cortex talent run default 'What did I decide?'"))
+      : table('Runs', ['Run', 'Talent', 'State', 'Began', 'Took', 'Cost'], rows)),
+    card('Talents', talents),
+  ];
+}
+
+/** @param {any} run */
+function state(run) {
+  const word = run.state ?? run.status ?? (run.position ? 'queued' : 'running');
+  return h('span', { class: `pill ${word === 'completed' ? 'good' : word === 'error' ? 'bad' : 'accent'}` }, word);
+}
+
+/** @param {AbortSignal} signal */
+async function shelf(signal) {
+  const answer = await get('/api/talents', {}, signal);
+  return [
+    answer.problems.length > 0 && h('ul', {}, answer.problems.map((/** @type {string} */ words) => h('li', { class: 'bad-text' }, words))),
+    table('Talents', ['Talent', 'What it does', 'When', 'From', 'Model'], answer.talents.map((/** @type {any} */ talent) => [h('b', {}, talent.name), talent.description ?? talent.title, talent.schedule ?? 'when asked',
+      talent.source, talent.model ?? h('span', { class: 'quiet', title: talent.no_model ?? '' }, talent.no_model ? 'no provider is set up' : 'none needed')])),
+  ];
+}
+
+/**
+ * @param {string} id
+ * @param {AbortSignal} signal
+ */
+async function one(id, signal) {
+  const [run, events] = await Promise.all([get(`/api/runs/${encodeURIComponent(id)}`, {}, signal), get(`/api/runs/${encodeURIComponent(id)}/events`, { limit: 1000 }, signal)]);
+  const list = h('div', { class: 'events' });
+  const put = (/** @type {any[]} */ fresh) => {
+    list.append(...fresh.map(eventCard));
+    while (list.childElementCount > EVENTS_SHOWN_MAX) list.firstElementChild?.remove();
+  };
+  if (events.length > 0) put(events.slice(-EVENTS_SHOWN_MAX));
+  else show(list, empty('No event yet', 'They appear as they happen.'));
+  const goesOn = run.state === 'running' || run.state === 'queued';
+  if (goesOn) {
+    const stream = new EventSource(`/api/events?use_id=${encodeURIComponent(id)}`);
+    signal.addEventListener('abort', () => stream.close());
+    stream.onmessage = (message) => {
+      const event = JSON.parse(message.data);
+      put([event]);
+      if (event.event === 'finish' || (event.event === 'error' && event.terminal !== false)) {
+        stream.close();
+        reload();
+      }
+    };
+  }
+  const cancel = async () => {
+    try {
+      await send('DELETE', `/api/runs/${encodeURIComponent(id)}`);
+      tell('It was told to end.');
+    } catch (error) {
+      fail(error);
+    }
+  };
+  const end = events.findLast((/** @type {any} */ event) => event.event === 'finish' || event.event === 'error');
+  return [
+    heading(`Run ${id}`, { sub: [state(run), ` ${run.name ?? ''}`], actions: goesOn && h('button', { class: 'button danger', type: 'button', onclick: () => void cancel() }, 'Cancel') }),
+    h('div', { class: 'columns' },
+      h('div', {}, end?.result && card('Result', h('p', { class: 'context-text' }, String(end.result))), end?.error && card('What went wrong', h('p', { class: 'bad-text' }, String(end.error))), card('Events', list)),
+      h('div', {}, card('Details', details(Object.entries(run).filter(([, value]) => ['string', 'number', 'boolean'].includes(typeof value))
+        .map(([key, value]) => [key, typeof value === 'number' && !['use_id', 'ts'].includes(key) ? count(value) : String(value)]))))),
+  ];
+}

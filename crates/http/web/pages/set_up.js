@@ -1,0 +1,22 @@
+// What to do first: shown in place of Home while nothing is remembered.
+
+import { h } from '../lib/dom.js';
+import { card, commandLine, heading } from '../lib/parts.js';
+
+export function setUp() {
+  const steps = [
+    ['Connect an agent', 'Adds the memory tools and hooks to its settings. With `--dry-run` it shows the diff first.', [
+      commandLine('cortex setup claude-code --dry-run'), commandLine('cortex setup claude-code')],
+    h('p', { class: 'quiet' }, 'Also codex, gemini-cli, opencode, cursor, vscode and windsurf; ', h('code', {}, 'cortex setup --list'), ' shows how each stands.')],
+    ['Bring what you have', 'Memories of claude-mem, mem0, engram, a Markdown vault or another Cortex. A dry run changes nothing.', [
+      commandLine('cortex import --dry-run FILE')], null],
+    ['Save the first memory', 'Here, or in a terminal.', [
+      h('a', { class: 'button primary', href: '/new' }, 'Write it here'), commandLine("cortex save 'My first memory' 'What I want to keep.'")], null],
+    ['See that all is well', 'Says what is right, and what to do where it is not.', [commandLine('cortex doctor')], null],
+  ];
+  return [
+    heading('Home', { sub: 'Nothing is remembered yet. Four steps, in any order.' }),
+    h('ol', { class: 'steps' }, steps.map(([title, words, actions, more]) => h('li', {},
+      card(String(title), [h('p', {}, String(words)), h('div', { class: 'actions' }, /** @type {any} */ (actions)), /** @type {any} */ (more)])))),
+  ];
+}

@@ -1,0 +1,60 @@
+// Timeline: what was remembered and asked, day by day, newest first. More days come as they are asked for.
+
+import { getPage } from '../lib/api.js';
+import { h, show } from '../lib/dom.js';
+import { empty, heading, memoryRow, when } from '../lib/parts.js';
+import { project } from '../lib/state.js';
+import { count, counted } from '../lib/text.js';
+import { dayKey, dayName } from '../lib/time.js';
+import { fail } from '../lib/toast.js';
+
+const PAGE = 60;
+
+/** @param {import('../lib/router.js').Visit} visit */
+export async function open({ signal }) {
+  const days = h('div');
+  /** @type {Map<string, {list: HTMLElement, note: HTMLElement, number: number}>} */
+  const known = new Map();
+  const ask = (/** @type {number} */ offset) => getPage('/api/observations', { project: project(), limit: PAGE, offset, preview: 200 }, signal);
+  const add = (/** @type {string} */ at, /** @type {Node} */ node) => {
+    const key = dayKey(at);
+    let day = known.get(key);
+    if (!day) {
+      day = { list: h('ol', { class: 'rows tree' }), note: h('span', { class: 'quiet' }), number: 0 };
+      known.set(key, day);
+      days.append(h('section', { 'aria-label': dayName(key, Date.now()) }, h('h2', { class: 'day-head' }, dayName(key, Date.now()), ' ', day.note), day.list));
+    }
+    day.number += 1;
+    show(day.note, count(day.number));
+    day.list.append(h('li', {}, node));
+  };
+  const first = await ask(0);
+  const prompts = await getPage('/api/prompts', { project: project(), limit: PAGE }, signal);
+  const until = first.data.at(-1)?.created_at ?? '';
+  const steps = [
+    ...first.data.map((/** @type {any} */ memory) => ({ at: memory.created_at, node: memoryRow(memory) })),
+    ...prompts.data.filter((/** @type {any} */ prompt) => prompt.created_at >= until).map((/** @type {any} */ prompt) => ({ at: prompt.created_at, node: promptRow(prompt) })),
+  ].sort((a, b) => b.at.localeCompare(a.at));
+  for (const step of steps) add(step.at, step.node);
+  let shown = first.data.length;
+  const more = h('button', { class: 'button', type: 'button', onclick: async () => {
+    try {
+      const next = await ask(shown);
+      for (const memory of next.data) add(memory.created_at, memoryRow(memory));
+      shown += next.data.length;
+      more.hidden = shown >= next.total || next.data.length === 0;
+    } catch (error) {
+      fail(error);
+    }
+  } }, 'Earlier');
+  more.hidden = shown >= first.total;
+  if (first.total === 0) return [heading('Timeline'), empty('Nothing happened yet', 'What is saved and asked appears here, day by day.')];
+  return [heading('Timeline', { sub: `${counted(first.total, 'memory', 'memories')}${project() ? ` in ${project()}` : ''}, and what was asked between them` }), days, h('p', { class: 'actions more-row' }, more)];
+}
+
+/** @param {any} prompt */
+function promptRow(prompt) {
+  return h('a', { class: 'row', href: prompt.session_id ? `/sessions/${encodeURIComponent(prompt.session_id)}` : '/timeline' },
+    h('span', { class: 'row-top' }, h('span', { class: 'pill accent' }, 'asked'), h('span', { class: 'row-title' }, prompt.content)),
+    h('span', { class: 'row-meta' }, h('span', {}, prompt.project), when(prompt.created_at)));
+}

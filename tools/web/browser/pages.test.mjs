@@ -1,0 +1,305 @@
+// The pages in a real browser, with the memories of a small team.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+
+import { openBrowser, pictured, startDaemon } from '../harness.mjs';
+import { seed } from '../seed.mjs';
+
+/** @type {Awaited<ReturnType<typeof startDaemon>>} */
+let daemon;
+/** @type {Awaited<ReturnType<typeof openBrowser>>} */
+let session;
+
+before(async () => {
+  daemon = await startDaemon();
+  session = await openBrowser(daemon);
+  const { observations } = await session.ask('/api/stats');
+  if (observations === 0) await seed(session.ask);
+});
+
+after(async () => {
+  await session?.browser.close();
+  await daemon?.stop();
+});
+
+/**
+ * @param {string} name
+ * @param {string} path
+ * @param {(page: import('playwright-core').Page) => Promise<void>} work
+ */
+function onPage(name, path, work) {
+  test(name, async () => {
+    const { page, errors } = session;
+    await pictured(page, name, async () => {
+      await page.goto(daemon.base + path);
+      await page.locator('#main h1').waitFor();
+      await work(page);
+      assert.deepEqual(errors.splice(0), []);
+      assert.deepEqual(await page.evaluate(() => /** @type {any} */ (window).violations), []);
+    });
+  });
+}
+
+/** @param {string} title */
+async function idOf(title) {
+  const list = await session.ask('/api/observations?limit=1000&preview=1');
+  return list.find((/** @type {any} */ memory) => memory.title.startsWith(title)).id;
+}
+
+onPage('W1 home shows the titles of recent memories, growth, health and the bulletin', '/', async (page) => {
+  const recent = page.getByRole('region', { name: 'Recent memories' });
+  await recent.getByText('No secrets in environment dumps').waitFor();
+  await page.getByRole('img', { name: /^Memories over time/ }).waitFor();
+  await page.getByRole('region', { name: 'Health' }).getByText('Store').waitFor();
+  await page.getByRole('region', { name: 'Bulletin', exact: true }).getByText('Customer data stays in the EU').waitFor();
+  await page.getByRole('region', { name: 'Needs attention' }).getByText('contradict each other').waitFor();
+  await page.getByRole('region', { name: 'Agents at work' }).getByText('claude-code').waitFor();
+});
+
+onPage('W2 live shows what happens, and goes on after a pause', '/live', async (page) => {
+  await page.getByText('live', { exact: true }).waitFor();
+  await page.getByLabel('heartbeats too').check();
+  await page.locator('.event').first().waitFor({ timeout: 15_000 });
+  await page.getByRole('button', { name: 'Pause' }).click();
+  await page.getByRole('button', { name: 'Go on' }).click();
+});
+
+onPage('W3 search answers as it is typed, with how well each fits', '/memories', async (page) => {
+  await page.keyboard.press('/');
+  await page.keyboard.type('why is the import slow', { delay: 15 });
+  await page.getByText(/hits for “why is the import slow”/).waitFor();
+  await page.locator('.slot .row-title', { hasText: 'simd-json' }).waitFor();
+  assert.match(await page.locator('.slot .fit').first().innerText(), /\d+%/);
+  assert.equal(new URL(page.url()).pathname, '/search');
+  await page.goBack();
+  await page.getByRole('heading', { name: 'Memories', level: 1 }).waitFor();
+});
+
+onPage('W3 filters are part of the address, and what is put away has its own list', '/memories', async (page) => {
+  await page.getByLabel('State').selectOption('archived');
+  await page.locator('.slot .row-title', { hasText: 'The office link' }).waitFor();
+  assert.match(page.url(), /state=archived/);
+  await page.goto(`${daemon.base}/memories?type=goal&sort=oldest`);
+  await page.locator('.slot .row-title', { hasText: 'Cut the nightly' }).waitFor();
+  assert.match(await page.locator('#main .sub').innerText(), /^3 memories/);
+});
+
+onPage('W3 many are put away at once, and brought back by u', '/memories?type=config', async (page) => {
+  await page.locator('.slot').first().waitFor();
+  const total = await page.locator('.slot').count();
+  for (const box of await page.locator('.slot input').all()) await box.check();
+  await page.getByRole('toolbar').getByRole('button', { name: 'Archive' }).click();
+  await page.getByText('No memory fits these filters.').waitFor();
+  await page.keyboard.press('u');
+  await page.getByText('Taken back.').waitFor();
+  await page.locator('.slot').nth(total - 1).waitFor();
+});
+
+onPage('W3 j, k and Enter walk through the list, x selects', '/memories', async (page) => {
+  await page.locator('.slot .row').first().waitFor();
+  await page.keyboard.press('j');
+  await page.keyboard.press('j');
+  const title = await page.evaluate(() => document.activeElement?.querySelector('.row-title')?.textContent);
+  await page.keyboard.press('x');
+  await page.getByText('1 selected').waitFor();
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { level: 1, name: title ?? '' }).waitFor();
+});
+
+onPage('W3 a memory is written with a preview, and taken back', '/new', async (page) => {
+  await page.getByLabel('Title').fill('Written on the page');
+  await page.getByLabel('Text').fill('With **bold** and `code`.\n\n- one\n- two');
+  await page.locator('.preview strong', { hasText: 'bold' }).waitFor();
+  await page.getByLabel('Project', { exact: true }).last().fill('ops');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Written on the page' }).waitFor();
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.getByText('Taken back.').waitFor();
+  const list = await session.ask('/api/observations?limit=5&preview=1');
+  assert.ok(!list.some((/** @type {any} */ memory) => memory.title === 'Written on the page'));
+});
+
+test('W4 an edit on top of somebody else\'s shows both and overwrites neither', async () => {
+  const { page, ask } = session;
+  await pictured(page, 'conflict', async () => {
+    const id = await idOf('Every alert has');
+    await page.goto(`${daemon.base}/m/${id}/edit`);
+    await page.getByLabel('Text').fill('Mine.');
+    await ask(`/api/observations/${id}`, { method: 'PUT', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ content: 'Theirs.' }) });
+    await page.getByRole('button', { name: /^Save version/ }).click();
+    await page.getByText('Somebody wrote version 2 meanwhile').waitFor();
+    await page.locator('.diff-line.removed', { hasText: 'Theirs.' }).waitFor();
+    assert.equal((await ask(`/api/observations/${id}?quiet=true`)).content, 'Theirs.');
+    await page.getByRole('button', { name: /^Save version/ }).click();
+    await page.getByText('Saved as version 3.').waitFor();
+    assert.equal((await ask(`/api/observations/${id}?quiet=true`)).content, 'Mine.');
+  });
+});
+
+test('W4 a memory shows its text, versions, relations and a proof that this browser checked', async () => {
+  const { page, errors } = session;
+  await pictured(page, 'memory', async () => {
+    const id = await idOf('Cache keys carry');
+    await page.goto(`${daemon.base}/m/${id}`);
+    await page.locator('article .task.done').waitFor();
+    await page.getByRole('region', { name: 'What changed' }).locator('.diff-line.added', { hasText: 'remove the fallback' }).waitFor();
+    await page.getByRole('region', { name: 'Relations' }).getByText('Rate limits are per tenant').waitFor();
+    await page.getByRole('region', { name: 'Names' }).getByText('src/cache.rs').waitFor();
+    // The server is not asked for its opinion.
+    await page.route('**/api/proofs/verify', (route) => route.abort());
+    await page.getByRole('button', { name: 'Check here' }).click();
+    await page.getByText('It holds: every hash leads to the root.').waitFor();
+    await page.getByRole('button', { name: 'Pin this one' }).click();
+    await page.goto(`${daemon.base}/m/${id}@1`);
+    await page.getByText('This is version 1.').waitFor();
+    assert.deepEqual(errors.splice(0), []);
+  });
+});
+
+test('W4 a proof that was altered on its way is refused', async () => {
+  const { page } = session;
+  await pictured(page, 'altered proof', async () => {
+    const id = await idOf('Cache keys carry');
+    await page.route('**/proof', async (route) => {
+      const answer = await route.fetch();
+      const json = await answer.json();
+      const bytes = Buffer.from(json.proof, 'base64');
+      bytes[Math.floor(bytes.length / 2)] ^= 1;
+      await route.fulfill({ json: { ...json, proof: bytes.toString('base64') } });
+    });
+    await page.goto(`${daemon.base}/m/${id}`);
+    await page.getByRole('button', { name: 'Check here' }).click();
+    await page.locator('.problem').waitFor();
+    assert.equal(await page.getByText('It holds').count(), 0);
+    await page.unroute('**/proof');
+  });
+});
+
+test('W4 archive, forget and relations are taken back; erasing asks for the title', async () => {
+  const { page, ask } = session;
+  await pictured(page, 'undo', async () => {
+    const id = await idOf('OOM kills do not');
+    for (const [name, sign] of [['Archive', 'Archived: agents'], ['Forget', 'No agent sees it.']]) {
+      await page.goto(`${daemon.base}/m/${id}`);
+      await page.getByRole('button', { name, exact: true }).click();
+      await page.getByText(sign ?? '').waitFor();
+      await page.getByRole('button', { name: 'Undo' }).click();
+      await page.getByRole('button', { name, exact: true }).waitFor();
+    }
+    await page.getByRole('button', { name: 'Relate' }).click();
+    await page.getByLabel('The memory with the number').fill('1');
+    await page.locator('dialog').getByRole('button', { name: 'Relate' }).click();
+    await page.getByRole('region', { name: 'Relations' }).getByText('Use Postgres advisory locks').waitFor();
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByText('It stands alone so far.').waitFor();
+    await page.getByRole('button', { name: 'Erase…' }).click();
+    const sure = page.getByRole('button', { name: 'Erase for good' });
+    assert.ok(await sure.isDisabled());
+    await page.locator('#typed').fill('OOM kills do not show in the unit log');
+    await sure.click();
+    await page.getByText('The text was erased').waitFor();
+    assert.ok((await ask(`/api/observations/${id}?include_put_away=true&quiet=true`)).erased);
+  });
+});
+
+onPage('W5 what agents see is the very text of the API, with its cost', '/context', async (page) => {
+  const { text } = await session.ask('/api/context?max_bytes=16384');
+  assert.equal(await page.locator('.context-text').first().evaluate((node) => node.textContent), text);
+  await page.getByText('tokens, estimated').waitFor();
+});
+
+onPage('W6 sessions, and one with what was asked and saved', '/sessions', async (page) => {
+  await page.getByText('claude-code · sess-atlas-41').click();
+  await page.getByText('why is the nightly import so slow?').waitFor();
+  await page.getByText('Cache keys carry the tenant').first().waitFor();
+});
+
+onPage('W7 projects', '/projects', async (page) => {
+  await page.getByRole('region', { name: 'ledger' }).getByRole('button', { name: 'Memories' }).click();
+  await page.locator('#main .sub', { hasText: 'in ledger' }).waitFor();
+  await page.getByLabel('Project', { exact: true }).selectOption('');
+});
+
+test('W8 the graph is the same picture each time', async () => {
+  const { page } = session;
+  const id = await idOf('Cache keys carry');
+  const draw = async () => {
+    await page.goto(`${daemon.base}/graph/${id}`);
+    await page.locator('.graph a').first().waitFor();
+    return page.locator('.graph').evaluate((node) => node.outerHTML);
+  };
+  assert.equal(await draw(), await draw());
+});
+
+onPage('W9 entities', '/entities?about=src/cache.rs', async (page) => {
+  await page.getByText('What is known about src/cache.rs').waitFor();
+  await page.getByRole('link', { name: 'Cache keys carry the tenant' }).waitFor();
+});
+
+onPage('W10 the timeline has days', '/timeline', async (page) => {
+  await page.getByRole('heading', { name: /^Today/ }).waitFor();
+  await page.getByText('make the seat map work with the keyboard').waitFor();
+});
+
+onPage('W11 a job says what it would do, and waits when told to', '/mind', async (page) => {
+  const job = page.getByRole('region', { name: 'maintenance' });
+  await job.getByRole('button', { name: 'What would it do?' }).click();
+  await page.getByText('Nothing was changed.').waitFor();
+  await page.keyboard.press('Escape');
+  await job.getByRole('button', { name: 'Pause' }).click();
+  await job.getByText('paused').waitFor();
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await job.getByText('on time').waitFor();
+});
+
+onPage('W12 runs and talents', '/runs', async (page) => {
+  await page.getByRole('cell', { name: 'daily_brief' }).waitFor();
+});
+
+onPage('W14 the switch stops all models, and is taken back', '/budget', async (page) => {
+  await page.getByRole('button', { name: 'Stop all models' }).click();
+  await page.getByText('The kill switch is thrown').waitFor();
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.getByRole('button', { name: 'Stop all models' }).waitFor();
+});
+
+onPage('W15 the audit has remedies', '/audit', async (page) => {
+  await page.getByText('Contradicting').waitFor();
+});
+
+onPage('W16 the search lab shows what each arm said', '/lab?q=import+slow', async (page) => {
+  await page.getByRole('table').first().waitFor();
+});
+
+onPage('W17 access', '/access', async (page) => {
+  await page.getByText('Nobody else is let in').waitFor();
+});
+
+onPage('W19 the API is rendered from its document, and can be tried', '/reference', async (page) => {
+  await page.getByText('GET', { exact: true }).first().waitFor();
+  await page.locator('summary', { hasText: '/api/stats' }).click();
+  await page.getByRole('button', { name: 'Try it' }).click();
+  await page.locator('pre', { hasText: '"observations"' }).waitFor();
+});
+
+onPage('questions are answered by rules', '/ask', async (page) => {
+  await page.getByRole('button', { name: 'what is running' }).click();
+  await page.locator('.said > div').nth(1).waitFor();
+});
+
+onPage('an address of no page says so, and the keys are listed by ?', '/', async (page) => {
+  await page.keyboard.press('?');
+  await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.evaluate(() => { history.pushState(null, '', '/nowhere'); dispatchEvent(new PopStateEvent('popstate')); });
+  await page.getByText('There is no page at /nowhere.').waitFor();
+});
+
+test('who is not let in is told how to open the page', async () => {
+  const { page } = session;
+  await page.route('**/api/**', (route) => route.fulfill({ status: 401, json: { status: 401, code: 'token_refused', detail: 'a token is needed' } }));
+  await page.goto(`${daemon.base}/memories`);
+  await page.getByText('cortex open', { exact: true }).waitFor();
+  await page.unroute('**/api/**');
+});

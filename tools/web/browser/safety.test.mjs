@@ -1,0 +1,101 @@
+// Hostile memories on every page, in a real browser: nothing runs, nothing is loaded, the policy has nothing to report.
+// And every page without serious findings of axe-core, light and dark, wide and narrow.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { after, before, test } from 'node:test';
+
+import { HOSTILE } from '../fixtures/hostile.mjs';
+import { openBrowser, pictured, startDaemon } from '../harness.mjs';
+import { seed } from '../seed.mjs';
+
+const PAGES = ['/', '/memories', '/search?q=script', '/live', '/context', '/sessions', '/timeline', '/projects', '/entities', '/graph', '/mind', '/audit', '/runs', '/budget', '/ask', '/access', '/reference', '/lab?q=script', '/new'];
+
+/** @type {Awaited<ReturnType<typeof startDaemon>>} */
+let daemon;
+/** @type {Awaited<ReturnType<typeof openBrowser>>} */
+let session;
+
+before(async () => {
+  daemon = await startDaemon();
+  session = await openBrowser(daemon);
+});
+
+after(async () => {
+  await session?.browser.close();
+  await daemon?.stop();
+});
+
+test('an empty home says what to do first', async () => {
+  const { page } = session;
+  await page.goto(daemon.base);
+  await page.getByText('Connect an agent').waitFor();
+  await page.getByText('cortex setup claude-code', { exact: true }).waitFor();
+});
+
+test('axe-core finds nothing serious on any page', async () => {
+  const { page, ask } = session;
+  await seed(ask);
+  const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+  const list = await ask('/api/observations?limit=100&preview=1');
+  const id = list.find((/** @type {any} */ memory) => memory.title.startsWith('Cache keys')).id;
+  const found = [];
+  for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
+    for (const width of [1280, 390]) {
+      // The policy forbids code from text, so axe needs a context that is let past it; the other tests are not.
+      const context = await session.browser.newContext({ viewport: { width, height: 900 }, colorScheme, bypassCSP: true, reducedMotion: 'reduce', storageState: await session.context.storageState() });
+      const other = await context.newPage();
+      for (const path of [...PAGES, `/m/${id}`, `/m/${id}/edit`, `/graph/${id}`]) {
+        await other.goto(daemon.base + path);
+        await other.locator('#main h1').waitFor();
+        await other.waitForFunction(() => !document.querySelector('[aria-busy=true]'));
+        await other.evaluate(axe);
+        const { violations } = await other.evaluate(() => /** @type {any} */ (window).axe.run());
+        for (const each of violations.filter((/** @type {any} */ one) => one.impact === 'serious' || one.impact === 'critical')) {
+          found.push(`${path} ${colorScheme} ${width}: ${each.id} ${each.nodes.slice(0, 3).map((/** @type {any} */ node) => `${node.target} ${node.any[0]?.message ?? ''}`).join(' | ')}`);
+        }
+        const sideways = await other.evaluate(() => document.documentElement.scrollWidth > innerWidth);
+        if (sideways) found.push(`${path} ${width}: scrolls sideways`);
+      }
+      await context.close();
+    }
+  }
+  assert.deepEqual(found, []);
+  await page.goto(daemon.base);
+});
+
+test('hostile memories stay text on every page', async () => {
+  const { page, ask, errors } = session;
+  const post = (/** @type {string} */ path, /** @type {any} */ body) => ask(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+  const ids = [];
+  for (const [index, text] of HOSTILE.entries()) {
+    const line = text.replace(/[\n\t\u0001\u2028]/g, ' ').trim();
+    const saved = await post('/api/observations', { title: `${index} ${line}`.slice(0, 200), content: `script ${text.replaceAll('\u0001', '')}`, type: 'fact', project: index % 7 === 0 ? `<b onclick=window.hit=1>p${index}</b>`.slice(0, 60) : 'hostile', tags: [`<i>${index}`] });
+    ids.push(saved.id);
+  }
+  await post('/api/prompts', { content: HOSTILE.slice(0, 8).join('\n'), project: 'hostile' });
+  await post('/api/sessions', { id: 'hostile-1', project: 'hostile', agent: '<img src=x onerror=window.hit=1>', directory: '</code><script>window.hit=1</script>' });
+  await post('/api/sessions/hostile-1/end', { summary: HOSTILE.join('\n\n') });
+  await post('/api/graph/edges', { from_obs_id: ids[0], to_obs_id: ids[1], relation_type: 'relates_to' });
+  /** @type {string[]} */
+  const outside = [];
+  page.on('request', (request) => { if (!request.url().startsWith(daemon.base) && !request.url().startsWith('blob:')) outside.push(request.url()); });
+  errors.splice(0);
+  for (const path of [...PAGES, '/sessions/hostile-1', `/graph/${ids[0]}`, `/search?q=${encodeURIComponent(HOSTILE[1] ?? '')}`, ...ids.map((id) => `/m/${id}`)]) {
+    await pictured(page, `hostile ${path}`, async () => {
+      await page.goto(daemon.base + path);
+      await page.locator('#main h1').waitFor();
+      await page.waitForFunction(() => !document.querySelector('[aria-busy=true]'));
+      const told = await page.evaluate(() => ({
+        hit: /** @type {any} */ (window).hit ?? null, violations: /** @type {any} */ (window).violations,
+        bad: [...document.querySelectorAll('#main script, #main iframe, #main object, #main embed, #main img, #main style, #main link, #main base, #main video')].map((node) => node.tagName),
+        handlers: [...document.querySelectorAll('#main *')].filter((node) => [...node.attributes].some((attribute) => attribute.name.startsWith('on') || attribute.name === 'style' && node.tagName === 'SCRIPT')).length,
+        links: [...document.querySelectorAll('#main a')].map((node) => node.getAttribute('href') ?? '').filter((href) => !/^(?:\/(?![/\\])|https?:\/\/[^/]|mailto:|blob:|#)/.test(href)),
+      }));
+      assert.deepEqual(told, { hit: null, violations: [], bad: [], handlers: 0, links: [] }, path);
+    });
+  }
+  assert.deepEqual(outside, []);
+  assert.deepEqual(errors.splice(0), []);
+});

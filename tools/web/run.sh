@@ -1,0 +1,25 @@
+#!/bin/sh
+# Tests of the page: types, pure logic, and every page in a real browser. Usage: run.sh CORTEX_PROGRAM
+# Needs Node 20, npm, a network for three packages, and a Chromium of the distribution (or CHROMIUM=PATH).
+# WEB_DIR=FOLDER keeps the packages; WEB_FAILURES=FOLDER gets pictures of pages where a test failed.
+set -eu
+program=$(realpath "$1")
+here=$(cd "$(dirname "$0")" && pwd)
+packages=${WEB_DIR:-"$here/node_modules"}
+case ${packages} in */node_modules) ;; *) packages="$packages/node_modules" ;; esac
+
+if [ ! -x "${CHROMIUM:-/nowhere}" ] && ! command -v chromium >/dev/null && ! command -v chromium-browser >/dev/null && ! command -v google-chrome >/dev/null; then
+  echo 'No Chromium was found. Install it (apt-get install chromium), or set CHROMIUM to its path.' >&2
+  exit 1
+fi
+cd "$here"
+if [ ! -d "$packages/playwright-core" ]; then
+  mkdir -p "$(dirname "$packages")"
+  [ "$packages" = "$here/node_modules" ] || cp package.json "$(dirname "$packages")/"
+  (cd "$(dirname "$packages")" && npm install --no-package-lock --no-audit --no-fund --silent)
+fi
+[ "$packages" = "$here/node_modules" ] || ln -sfn "$packages" "$here/node_modules"
+
+node_modules/.bin/tsc -p tsconfig.json
+node --test unit/
+CORTEX_BIN="$program" node --test --test-concurrency=1 browser/
