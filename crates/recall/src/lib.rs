@@ -38,10 +38,12 @@ mod model_codes;
 pub mod models;
 mod passages;
 mod prepare;
+pub mod ranker;
 pub mod search;
 mod segments;
 pub mod text;
 pub mod vectors;
 mod word_terms;
+mod written_date;
 
 pub use hook::RecallHook;

@@ -112,6 +112,21 @@ impl<'a> MaxSim<'a> {
         widest(Compare { table, wanted: &wanted, wide, similarities });
     }
 
+    /// The share of the question's weight, in thousandths, whose best similarity is at least `least`.
+    pub fn share(&self, best: &[i32], least: i64) -> u64 {
+        let reached = self.tokens.iter().zip(best).filter(|(_, best)| i64::from(**best) >= least);
+        let sum: i128 = reached.map(|(&(_, weight), _)| i128::from(weight)).sum();
+        let share = (sum * 1_000).checked_div(self.total).unwrap_or(0);
+        u64::try_from(share).unwrap_or(0)
+    }
+
+    /// The best similarity of the heaviest token; of several the least, 0 if there is none.
+    pub fn heaviest(&self, best: &[i32]) -> i32 {
+        let most = self.tokens.iter().map(|(_, weight)| *weight).max();
+        let heaviest = self.tokens.iter().zip(best).filter(|((_, w), _)| Some(*w) == most);
+        heaviest.map(|(_, best)| *best).min().unwrap_or(0)
+    }
+
     /// The mean of such similarities, by the weights of the question's tokens.
     pub fn mean(&self, best: &[i32]) -> i64 {
         let weighted = self.tokens.iter().zip(best);

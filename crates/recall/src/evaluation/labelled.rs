@@ -6,8 +6,6 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use jiff::civil::Date;
-use jiff::tz::TimeZone;
 use kernel::command::{Command, Draft, Stamp};
 use kernel::memory::{Body, Event, Fields, Millis, Salt};
 use kernel::{Cortex, Submission};
@@ -15,6 +13,7 @@ use serde::Deserialize;
 
 use super::measure::{Means, measure};
 use crate::error::{Error, Result};
+use crate::written_date::date_in;
 
 pub const CORPUS: &str = "corpus.jsonl";
 pub const QUESTIONS: &str = "queries.jsonl";
@@ -137,10 +136,11 @@ fn lines<T: for<'d> Deserialize<'d>>(file: &str, text: &str) -> Result<Vec<T>> {
 fn request(n: usize, line: &CorpusLine) -> Submission {
     let caption = line.caption.as_deref().map(|c| format!(" [{c}]")).unwrap_or_default();
     let content = format!("{}{caption}", line.text);
-    let happened_at = line.time.as_deref().and_then(spoken_date);
+    let happened_at = line.time.as_deref().and_then(date_in);
     let title = line.title.clone().or_else(|| line.speaker.clone());
     let title = title.filter(|t| !t.trim().is_empty()).unwrap_or_else(|| "untitled".into());
-    let participants = line.speaker.iter().cloned().collect();
+    let speaker = line.speaker.as_ref().filter(|name| !name.trim().is_empty());
+    let participants = speaker.into_iter().cloned().collect();
     let event = Event { happened_at, outcome: None, participants };
     let title = title.lines().next().unwrap_or("untitled").chars().take(TITLE_CHARS_MAX).collect();
     let body = Body { title, content, fields: Fields::Event(event) };
@@ -152,32 +152,6 @@ fn request(n: usize, line: &CorpusLine) -> Submission {
     let at = Millis(1_700_000_000_000 + i64::try_from(n).unwrap_or(0));
     let stamp = Stamp::new(at, "eval");
     Submission { stamp, command: Command::Write(Box::new(draft)), authority: None }
-}
-
-/// `1:56 pm on 8 May, 2023`, or a date as programs write it.
-fn spoken_date(text: &str) -> Option<Millis> {
-    if let Ok(moment) = text.parse::<jiff::Timestamp>() {
-        return Some(Millis(moment.as_millisecond()));
-    }
-    if let Some(day) = day(text) {
-        return Some(day);
-    }
-    let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).collect();
-    let year = words.iter().find(|w| w.len() == 4 && w.bytes().all(|b| b.is_ascii_digit()))?;
-    let (place, month) = words.iter().enumerate().find_map(|(place, word)| {
-        let lower = word.to_lowercase();
-        let named = |name: &&str| lower.starts_with(&name[..3]);
-        let month = crate::document::MONTHS.iter().position(named)?;
-        Some((place, month + 1))
-    })?;
-    let date: u32 = words.get(place.checked_sub(1)?)?.parse().ok()?;
-    day(&format!("{year}-{month:02}-{date:02}"))
-}
-
-/// `2023-05-08`.
-fn day(text: &str) -> Option<Millis> {
-    let date = text.parse::<Date>().ok().filter(|_| text.len() == "2023-05-08".len())?;
-    Some(Millis(date.to_zoned(TimeZone::UTC).ok()?.timestamp().as_millisecond()))
 }
 
 #[cfg(test)]
@@ -210,17 +184,6 @@ mod tests {
     fn a_broken_line_is_named() {
         let error = LabelledSet::parse("{}\n", "", "").unwrap_err().to_string();
         assert!(error.contains("corpus.jsonl line 1"), "{error}");
-    }
-
-    #[test]
-    fn dates_as_people_and_programs_write_them() {
-        for text in ["1:56 pm on 8 May, 2023", "2023-05-08", "8 may 2023"] {
-            assert_eq!(spoken_date(text), Some(Millis(1_683_504_000_000)), "{text}");
-        }
-        assert_eq!(spoken_date("2023-05-08T01:00:00Z"), Some(Millis(1_683_507_600_000)));
-        for text in ["", "May", "2023", "31 February 2023", "sometime"] {
-            assert_eq!(spoken_date(text), None, "{text}");
-        }
     }
 
     #[test]

@@ -35,9 +35,14 @@ impl DateWords {
         words
     }
 
+    /// Whether the question names a year or a month.
+    pub(super) fn are_named(&self) -> bool {
+        !self.years.is_empty() || !self.months.is_empty()
+    }
+
     /// How well a moment fits, in thousandths.
     pub(super) fn matches(&self, at: Millis) -> u64 {
-        if self.years.is_empty() && self.months.is_empty() {
+        if !self.are_named() {
             return 0;
         }
         let date = at.date();

@@ -5,19 +5,23 @@ use std::collections::BTreeSet;
 
 use super::context::SearchContext;
 use super::fusion::Arm;
-use crate::embedding::{DIMS, Embedder, Embedding, MaxSim, StaticEmbedder};
+use crate::embedding::{DIMS, Embedder, Embedding, MaxSim, StaticEmbedder, UNKNOWN};
 use crate::error::Result;
 use crate::text::{TextSearch, idf};
 
 /// Words of a question that look for their match one by one, the rarest. Each costs a similarity to every token of the
 /// model: a question of a hundred kilobytes would take gigabytes.
 const INTERACTION_TOKENS: usize = 128;
+/// Pairs of neighbouring tokens that are looked for.
+const PAIRS_MAX: usize = 128;
 
 pub(super) struct DenseQuestion {
     /// The zero vector if meaning does not count.
     pub(super) vector: Embedding,
     /// Tokens with their weights, the rarest first.
     tokens: Vec<(u32, u32)>,
+    /// Neighbouring tokens of the question, without what lies between them that says nothing.
+    pub(super) pairs: BTreeSet<(u16, u16)>,
 }
 
 impl DenseQuestion {
@@ -29,7 +33,7 @@ impl DenseQuestion {
     ) -> Result<DenseQuestion> {
         let zero = Embedding::zero(DIMS);
         if !context.counts(Arm::Meaning) && !context.counts(Arm::Interaction) {
-            return Ok(DenseQuestion { vector: zero, tokens: Vec::new() });
+            return Ok(DenseQuestion { vector: zero, tokens: Vec::new(), pairs: BTreeSet::new() });
         }
         let speakers = speakers()?;
         let surface = context.question.surface.iter().map(String::as_str);
@@ -39,12 +43,24 @@ impl DenseQuestion {
         } else {
             zero
         };
-        Ok(DenseQuestion { vector, tokens: tokens(context, search, &words)? })
+        let pairs = pairs(&words);
+        Ok(DenseQuestion { vector, tokens: tokens(context, search, &words)?, pairs })
     }
 
     pub(super) fn interaction(&self) -> MaxSim<'static> {
         MaxSim::new(StaticEmbedder::shared().table(), &self.tokens)
     }
+}
+
+/// Which tokens of the question follow each other. A text that has both side by side means the same thing by them.
+fn pairs(words: &[&str]) -> BTreeSet<(u16, u16)> {
+    let table = StaticEmbedder::shared().table();
+    let ids: Vec<u16> = words
+        .iter()
+        .flat_map(|word| table.token_ids(word))
+        .filter_map(|id| u16::try_from(id).ok().filter(|_| id != UNKNOWN))
+        .collect();
+    ids.windows(2).map(|pair| (pair[0], pair[1])).take(PAIRS_MAX).collect()
 }
 
 /// The tokens of the rarest words; each weighs as much as the rarest stem of its word.

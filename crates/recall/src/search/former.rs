@@ -88,6 +88,11 @@ impl FormerVersions {
         self.0.iter().map(|(id, former)| (id | THEN, former.terms.as_slice()))
     }
 
+    /// The document of the index that stands for a memory.
+    pub(super) fn document(&self, id: u64) -> u64 {
+        if self.get(id).is_some() { id | THEN } else { id }
+    }
+
     /// The memory that a document of the index stands for; `None` for the present of one that was another.
     pub(super) fn memory(&self, doc: u64) -> Option<u64> {
         let id = doc & !THEN;

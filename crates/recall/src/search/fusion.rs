@@ -7,9 +7,15 @@ use std::fmt;
 
 use super::scoring::Candidate;
 use crate::error::{Error, Result};
+use crate::text::log2;
 
 /// The largest weight that can be asked for, in hundredths.
 const WEIGHT_MAX: u32 = 10_000;
+
+/// Tokens of a text that is not long yet, about 800 characters.
+const LONG_TOKENS: u64 = 180;
+/// What each doubling beyond costs, on the scale of an arm.
+const LONG_LOSS: u64 = ONE * 6 / 100;
 
 /// What the best candidate has on the scale of an arm.
 pub(super) const ONE: u64 = 1_000_000;
@@ -163,7 +169,7 @@ impl<'c> Fusion<'c> {
             let sum: u64 = arms
                 .map(|((arm, scale), weight)| scale.place(raw(candidate, *arm)) * u64::from(weight))
                 .sum();
-            sum / most
+            (sum / most).saturating_sub(long(candidate.evidence.length))
         };
         let mut ranked: Vec<_> = self.candidates.iter().map(|c| (c, score(c))).collect();
         ranked.sort_by_key(|(candidate, score)| (std::cmp::Reverse(*score), candidate.id));
@@ -179,6 +185,11 @@ impl<'c> Fusion<'c> {
         })
         .collect()
     }
+}
+
+/// What a long text loses. It has something to say to every word, in many places; a short one that has as much says it.
+fn long(tokens: u64) -> u64 {
+    log2(tokens).saturating_sub(log2(LONG_TOKENS)) * LONG_LOSS >> 16
 }
 
 /// The values of one arm over the candidates.

@@ -96,6 +96,31 @@ impl<'a> Meaning<'a> {
         Ok(score.map(|score| u64::try_from(score).unwrap_or(0)))
     }
 
+    /// How near the whole texts of some memories are, by the built-in model; 0 as in `score`. The ids come ascending.
+    pub(super) fn whole(&self, ids: &[u64]) -> Result<Vec<u64>> {
+        if self.question.is_zero() {
+            return Ok(vec![0; ids.len()]);
+        }
+        let fresh: Vec<u64> = ids.iter().copied().filter(|id| self.is_in_columns(*id)).collect();
+        let scores =
+            self.corpus.codes.first_scores_with(self.question, &fresh, &self.groups())?;
+        let mut scores = scores.into_iter();
+        let mut whole = Vec::with_capacity(ids.len());
+        for id in ids {
+            let score = if self.is_in_columns(*id) {
+                scores.next().flatten()
+            } else if let Some(former) = self.corpus.former.get(*id) {
+                former.codes.first_score(self.question, *id)
+            } else {
+                let mut fresh = Codes::new(self.corpus.codes.dims());
+                fresh.set(*id, &segments::read_codes(self.corpus.context.view, *id)?);
+                fresh.first_score(self.question, *id)
+            };
+            whole.push(u64::try_from(score.unwrap_or(0)).unwrap_or(0));
+        }
+        Ok(whole)
+    }
+
     /// The nearest by either model. From here on the query's model decides where it has a vector.
     pub(super) fn nearest_by_models(&mut self) -> Result<Ranking> {
         let near = self.nearest()?;

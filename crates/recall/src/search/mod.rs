@@ -6,16 +6,19 @@
 //! Everything is a whole number, ties go to the smaller id, the clock is a parameter: the same question at the same
 //! root gives the same answer.
 
+mod asked_words;
 mod by_model;
 mod context;
 mod corpus;
 mod dates;
 mod dense_question;
+mod evidence;
 mod filter;
 mod former;
 mod fusion;
 mod meaning;
 mod near;
+mod order;
 mod passage_reader;
 mod phrases;
 mod preview;
@@ -23,6 +26,7 @@ mod ranking;
 mod retrievers;
 mod scoring;
 mod sessions;
+mod signals;
 mod similar;
 mod spelling;
 
@@ -39,17 +43,18 @@ use crate::analyze::fold;
 use crate::columns::IndexCache;
 use crate::error::{Error, Result};
 use crate::language;
+use crate::ranker::Signals;
 
 use context::SearchContext;
 use filter::{MemoryFilter, MemoryRow};
-use fusion::Fusion;
+use order::{CandidateOrder, Placed};
 use preview::Previews;
 use ranking::CANDIDATES;
-use scoring::Candidate;
 
 pub use by_model::{ModelQuestion, question_text};
 pub use fusion::{Arm, ArmScore, ArmWeights};
 pub use near::near;
+pub use order::OrderBy;
 pub use similar::similar;
 
 /// Hits a search may return.
@@ -75,6 +80,7 @@ pub struct SearchQuery {
     pub include_archived: bool,
     pub limit: usize,
     pub weights: ArmWeights,
+    pub order: OrderBy,
     /// Who stands before others.
     pub boost: Option<SpeakerBoost>,
     /// The question in an optional model. Memories with a vector of it (`models::load`) are judged by it, the others by
@@ -119,6 +125,7 @@ impl SearchQuery {
             include_archived: false,
             limit,
             weights: ArmWeights::default(),
+            order: OrderBy::default(),
             boost: None,
             model: None,
         }
@@ -139,6 +146,8 @@ pub struct Hit {
     pub arms: Vec<ArmScore>,
     /// Its meaning was judged by the query's model, and not by the built-in one.
     pub by_model: bool,
+    /// What the ranker looked at; `None` if it stands too far behind.
+    pub signals: Option<Signals>,
     /// The text around the best passage.
     pub preview: String,
     /// What the full text would cost a model, in tokens.
@@ -195,25 +204,26 @@ pub fn search(
 
 /// Answers a question as it stands.
 fn answer(context: &SearchContext<'_>) -> Result<SearchOutcome> {
-    let (limit, weights) = (context.limit(), context.query.weights);
+    let limit = context.limit();
     let mut filter = MemoryFilter::new(context)?;
-    let mut candidates = retrievers::gather(context, &filter)?;
-    let mut fusion = Fusion::new(&candidates, weights);
-    let mut found = best(&filter, &fusion, limit)?;
-    if found.len() < limit.min(candidates.len()) && candidates.len() >= CANDIDATES {
+    let mut gathered = retrievers::gather(context, &filter)?;
+    let mut order = CandidateOrder::new(context, &gathered);
+    let mut found = best(&filter, &order, limit)?;
+    if found.len() < limit.min(gathered.candidates.len()) && gathered.candidates.len() >= CANDIDATES {
         // Expired and superseded memories filled the candidate list, so fewer than `limit` current ones are left.
         // Retrieval runs again, with the visibility check applied to every candidate instead of only to the winners.
         filter.check_visibility();
-        candidates = retrievers::gather(context, &filter)?;
-        fusion = Fusion::new(&candidates, weights);
-        found = best(&filter, &fusion, limit)?;
+        gathered = retrievers::gather(context, &filter)?;
+        order = CandidateOrder::new(context, &gathered);
+        found = best(&filter, &order, limit)?;
     }
     let mut previews = Previews::new(context.analyzer, context.question, &context.cache.words);
     let mut hits = Vec::new();
-    for (candidate, row, score) in found {
-        let (arms, by_model) = (fusion.arms(candidate), candidate.by_model);
-        hits.push(hit(&filter, &mut previews, RankedRow { row, score, arms, by_model })?);
+    for (Placed { candidate, score, signals }, row) in found {
+        let (arms, by_model) = (order.arms(candidate), candidate.by_model);
+        hits.push(hit(&filter, &mut previews, RankedRow { row, score, arms, by_model, signals })?);
     }
+    let candidates = &gathered.candidates;
     let by_model = candidates.iter().filter(|candidate| candidate.by_model).count();
     Ok(SearchOutcome { hits, candidates: candidates.len(), by_model })
 }
@@ -242,11 +252,12 @@ struct RankedRow {
     score: u64,
     arms: Vec<ArmScore>,
     by_model: bool,
+    signals: Option<Signals>,
 }
 
 /// A ranked memory as it is answered.
 fn hit(filter: &MemoryFilter<'_>, previews: &mut Previews<'_>, ranked: RankedRow) -> Result<Hit> {
-    let RankedRow { row, score, arms, by_model } = ranked;
+    let RankedRow { row, score, arms, by_model, signals } = ranked;
     let text = row.body.as_ref().map(crate::document::spoken).unwrap_or_default();
     let full = kernel::render::render(&row.head, &row.version, row.body.as_ref(), Form::Full);
     Ok(Hit {
@@ -263,6 +274,7 @@ fn hit(filter: &MemoryFilter<'_>, previews: &mut Previews<'_>, ranked: RankedRow
         score,
         arms,
         by_model,
+        signals,
     })
 }
 
@@ -272,29 +284,29 @@ fn hit(filter: &MemoryFilter<'_>, previews: &mut Previews<'_>, ranked: RankedRow
 /// downwards and only until there are enough.
 fn best<'c>(
     filter: &MemoryFilter<'_>,
-    fusion: &Fusion<'c>,
+    order: &CandidateOrder<'c>,
     limit: usize,
-) -> Result<Vec<(&'c Candidate, MemoryRow, u64)>> {
+) -> Result<Vec<(Placed<'c>, MemoryRow)>> {
     let mut waiting: BinaryHeap<(u64, Reverse<MemoryId>, usize)> = BinaryHeap::new();
-    let mut halved: Vec<(&Candidate, MemoryRow)> = Vec::new();
+    let mut halved: Vec<(Placed<'_>, MemoryRow)> = Vec::new();
     let mut found = Vec::new();
-    let mut ranked = fusion.ranked().into_iter().peekable();
+    let mut ranked = order.placed.iter().copied().peekable();
     while found.len() < limit {
-        let next = ranked.peek().map(|(candidate, score)| (*score, Reverse(candidate.id)));
+        let next = ranked.peek().map(|placed| (placed.score, Reverse(placed.candidate.id)));
         let replaced = waiting.peek().map(|(score, id, _)| (*score, Reverse(id.0.get())));
         if replaced.is_some() && replaced >= next {
             let Some((score, _, at)) = waiting.pop() else { break };
-            let (candidate, row) = &halved[at];
-            found.push((*candidate, row.clone(), score));
+            let (placed, row) = &halved[at];
+            found.push((Placed { score, ..*placed }, row.clone()));
             continue;
         }
-        let Some((candidate, score)) = ranked.next() else { break };
-        let Some(row) = filter.row(candidate.id)? else { continue };
+        let Some(placed) = ranked.next() else { break };
+        let Some(row) = filter.row(placed.candidate.id)? else { continue };
         if row.standing == Standing::Superseded {
-            waiting.push((score / 2, Reverse(row.head.id), halved.len()));
-            halved.push((candidate, row));
+            waiting.push((placed.score / 2, Reverse(row.head.id), halved.len()));
+            halved.push((placed, row));
         } else {
-            found.push((candidate, row, score));
+            found.push((placed, row));
         }
     }
     Ok(found)

@@ -9,6 +9,7 @@ use std::ops::ControlFlow;
 
 use rustc_hash::FxHashMap;
 
+use super::asked_words::AskedWords;
 use super::context::SearchContext;
 use super::corpus::{Corpus, with_corpus};
 use super::dense_question::DenseQuestion;
@@ -21,14 +22,14 @@ use super::scoring::{Candidate, Scorer};
 use super::sessions::Sessions;
 use crate::entities;
 use crate::error::Result;
-use crate::text::TextSearch;
+use crate::text::{TextSearch, WordMatch, idf};
 
 /// Memories that count as naming one thing; of a name in more of them the newest. What so many name tells little apart.
 const NAMING_MAX: usize = 800;
 /// Terms that one prefix may stand for.
 const PREFIX_TERMS: usize = 64;
 /// The weight of a term of the question, in sixteenths.
-const TERM_WEIGHT: u32 = 16;
+pub(super) const TERM_WEIGHT: u32 = 16;
 /// Scores each retriever takes: enough for candidates and for what their sessions say.
 pub(super) const TAKEN: usize = 400;
 /// Scores each retriever takes where sessions do not count: enough for candidates and their neighbours.
@@ -38,22 +39,44 @@ const TAKEN_ALONE: usize = 2 * CANDIDATES;
 pub(super) fn gather(
     context: &SearchContext<'_>,
     filter: &MemoryFilter<'_>,
-) -> Result<Vec<Candidate>> {
+) -> Result<Gathered> {
     with_corpus(context, filter, |corpus| {
         let search = corpus.text_search()?;
         let taken = if context.counts(Arm::Session) { TAKEN } else { TAKEN_ALONE };
         let words = by_words(corpus, &search, taken)?;
+        let asked = AskedWords::of(context, &search)?;
         let passages = PassageReader::new(corpus);
         let dense = DenseQuestion::new(context, &search, || passages.speakers(&words))?;
         let mut meaning = Meaning::new(corpus, &dense.vector);
         let nearest = by_meaning(context, &mut meaning)?;
-        let rankings = Rankings { words, meaning: nearest, entities: by_entities(corpus)? };
+        let rankings = Rankings { words, meaning: nearest, entities: by_entities(corpus, search.documents())? };
         let mut candidates = rankings.candidates();
         let mut sessions = sessions_of(corpus, &rankings, &candidates, &meaning)?;
         sessions.bring_neighbours(&rankings.leaders(), &mut candidates);
         let rows = passages.rows(candidates)?;
-        Scorer::new(corpus, &rankings, &meaning, dense.interaction(), sessions).score(&rows)
+        let docs: Vec<u64> = rows.iter().map(|row| corpus.former.document(row.id)).collect();
+        let matched = matched(&search, &docs)?;
+        let scorer = Scorer::new(corpus, &rankings, &meaning, &dense, sessions);
+        Ok(Gathered { candidates: scorer.score(&rows, &matched)?, asked })
     })
+}
+
+/// What the retrievers put forward, and what they know of the question itself.
+pub(super) struct Gathered {
+    pub(super) candidates: Vec<Candidate>,
+    pub(super) asked: AskedWords,
+}
+
+/// What the words of the question find in some documents, in the order that these come in.
+fn matched(search: &TextSearch<'_>, docs: &[u64]) -> Result<Vec<WordMatch>> {
+    let mut order: Vec<usize> = (0..docs.len()).collect();
+    order.sort_unstable_by_key(|place| docs[*place]);
+    let ascending: Vec<u64> = order.iter().map(|place| docs[*place]).collect();
+    let mut matched = vec![WordMatch::default(); docs.len()];
+    for (place, found) in order.into_iter().zip(search.matched(&ascending)?) {
+        matched[place] = found;
+    }
+    Ok(matched)
 }
 
 /// Who speaks in the memories that the words of a question find.
@@ -89,24 +112,28 @@ fn by_meaning(context: &SearchContext<'_>, meaning: &mut Meaning<'_>) -> Result<
     if context.counts(Arm::Meaning) { meaning.nearest_by_models() } else { Ok(Ranking::default()) }
 }
 
-/// Memories that name what the question names, by how much of it; among equals the newest first.
-fn by_entities(corpus: &Corpus<'_>) -> Result<Ranking> {
+/// Memories that name what the question names, by how much of it and how rare that is; among equals the newest first.
+fn by_entities(corpus: &Corpus<'_>, documents: u64) -> Result<Ranking> {
     let context = corpus.context;
     if !context.counts(Arm::Entities) {
         return Ok(Ranking::default());
     }
     let mut scores: FxHashMap<u64, u64> = FxHashMap::default();
     for entity in entities::rows::asked(&context.query.text) {
-        let mut seen = 0;
+        let mut naming = Vec::new();
         entities::rows::naming(context.view, &entity, &mut |id| {
             if corpus.former.get(id).is_none() && corpus.admits(id) {
-                *scores.entry(id).or_default() += 1;
-                seen += 1;
+                naming.push(id);
             }
-            if seen == NAMING_MAX { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            let full = naming.len() == NAMING_MAX;
+            if full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
-        for (id, _) in corpus.former.iter().filter(|(_, former)| former.names(&entity)) {
-            *scores.entry(id).or_default() += 1;
+        let former = corpus.former.iter().filter(|(_, former)| former.names(&entity));
+        naming.extend(former.map(|(id, _)| id));
+        // What few memories name tells them apart; what half of them name says nothing.
+        let rarity = idf(documents, naming.len() as u64);
+        for id in naming {
+            *scores.entry(id).or_default() += rarity;
         }
     }
     let mut found: Vec<(u64, u64)> = scores.into_iter().collect();

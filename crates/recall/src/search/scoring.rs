@@ -1,16 +1,28 @@
 //! Scoring: what every arm says of every candidate. All scores are as the arm measures them; `fusion` puts them on one
 //! scale.
 
+use std::collections::BTreeSet;
+
 use super::corpus::Corpus;
 use super::dates::DateWords;
+use super::dense_question::DenseQuestion;
+use super::evidence::{Around, Evidence, Role, TokenMatch, pairs_met};
 use super::fusion::Arm;
 use super::meaning::Meaning;
 use super::passage_reader::CandidateRow;
 use super::ranking::Rankings;
 use super::sessions::{Sessions, smooth};
-use crate::embedding::MaxSim;
+use crate::embedding::{MaxSim, SIM_ONE};
 use crate::error::Result;
 use crate::passages::Passages;
+use crate::text::WordMatch;
+
+/// Similarity of a token with itself; the table's rounding may take a little.
+const SAME: i64 = SIM_ONE - SIM_ONE / 64;
+/// Similarity of tokens of like meaning.
+const ALIKE: i64 = SIM_ONE * 6 / 10;
+/// `?` in the vocabulary of the built-in model.
+const QUESTION_MARK: u16 = 1_029;
 
 /// A memory that may answer, with what each arm says of it.
 #[derive(Clone, Debug)]
@@ -27,8 +39,9 @@ pub(super) struct Candidate {
     pub(super) date: u64,
     /// Parts per million.
     pub(super) prior: u64,
-    /// How many of the things that the question names it names too.
+    /// How rare the things are that both the question and it name.
     pub(super) entities: u64,
+    pub(super) evidence: Evidence,
 }
 
 /// The arms of one question, ready to score.
@@ -37,8 +50,11 @@ pub(super) struct Scorer<'a> {
     rankings: &'a Rankings,
     meaning: &'a Meaning<'a>,
     interaction: MaxSim<'static>,
+    pairs: &'a BTreeSet<(u16, u16)>,
     sessions: Sessions<'a>,
     dates: DateWords,
+    /// Who speaks in a candidate and is named in the question.
+    named: BTreeSet<String>,
 }
 
 impl<'a> Scorer<'a> {
@@ -46,15 +62,20 @@ impl<'a> Scorer<'a> {
         corpus: &'a Corpus<'a>,
         rankings: &'a Rankings,
         meaning: &'a Meaning<'a>,
-        interaction: MaxSim<'static>,
+        dense: &'a DenseQuestion,
         sessions: Sessions<'a>,
     ) -> Scorer<'a> {
         let dates = DateWords::of(&corpus.context.query.text);
-        Scorer { corpus, rankings, meaning, interaction, sessions, dates }
+        let (interaction, pairs, named) = (dense.interaction(), &dense.pairs, BTreeSet::new());
+        Scorer { corpus, rankings, meaning, interaction, pairs, sessions, dates, named }
     }
 
     /// Scores all candidates. A session is weighed when all of its candidates are, so the session arm comes last.
-    pub(super) fn score(mut self, rows: &[CandidateRow<'_>]) -> Result<Vec<Candidate>> {
+    pub(super) fn score(
+        mut self,
+        rows: &[CandidateRow<'_>],
+        matched: &[WordMatch],
+    ) -> Result<Vec<Candidate>> {
         if self.corpus.context.counts(Arm::Interaction) {
             let tokens = rows.iter().flat_map(|row| row.passages.passages().flatten());
             self.interaction.learn(tokens.copied().map(u32::from));
@@ -63,9 +84,17 @@ impl<'a> Scorer<'a> {
             rows.iter().map(|row| self.sessions.neighbours(row.id)).collect();
         self.meaning.learn(rows.iter().map(|row| row.id))?;
         self.meaning.learn(neighbours.iter().flatten().flatten().copied())?;
+        let asked = &self.corpus.context.question.surface;
+        let speakers = rows.iter().flat_map(|row| &row.passages.speakers);
+        self.named = speakers.filter(|name| asked.contains(name)).cloned().collect();
+        let ids: Vec<u64> = rows.iter().map(|row| row.id).collect();
+        let whole = self.meaning.whole(&ids)?;
         let mut candidates = Vec::with_capacity(rows.len());
-        for (row, neighbours) in rows.iter().zip(neighbours) {
-            candidates.push(self.score_row(row, neighbours)?);
+        for (place, (row, neighbours)) in rows.iter().zip(neighbours).enumerate() {
+            let mut candidate = self.score_row(row, neighbours)?;
+            candidate.evidence.whole = whole[place];
+            candidate.evidence.matched = matched[place];
+            candidates.push(candidate);
         }
         self.sessions.weigh(&self.interaction);
         for candidate in &mut candidates {
@@ -81,39 +110,70 @@ impl<'a> Scorer<'a> {
     ) -> Result<Candidate> {
         let (id, words, meaning) = (row.id, &self.rankings.words, self.meaning);
         let [before, after] = neighbours.map(|id| id.map(|id| meaning.score(id)).transpose());
+        let (near, nearby) = (meaning.score(id)?, [before?, after?]);
+        let (said, saidby) = (words.of(id), neighbours.map(|id| id.map(|id| words.of(id))));
+        let around = |own: u64, [before, after]: [Option<u64>; 2]| Around {
+            own,
+            before: before.unwrap_or(0),
+            after: after.unwrap_or(0),
+        };
+        let happened = row.passages.happened.unwrap_or(row.meta.created);
+        let (interaction, tokens) = self.interaction(row);
+        let speaker = self.speaker(&row.passages);
+        let is_named = row.passages.speakers.iter().any(|name| self.named.contains(name));
+        let number = self.sessions.number(id);
+        let place = self.sessions.place(id);
+        let evidence = Evidence {
+            words: around(said, saidby),
+            meaning: around(near, nearby),
+            tokens,
+            length: row.passages.passages().map(|tokens| tokens.len() as u64).sum(),
+            role: Role::of(&row.passages.speakers),
+            asks: row.passages.passages().last().and_then(<[u16]>::last) == Some(&QUESTION_MARK),
+            of_another: !self.named.is_empty() && !is_named,
+            happened,
+            session: number.zip(place).map(|(number, (at, all))| (number, at, all)),
+            ..Evidence::default()
+        };
         Ok(Candidate {
             id,
-            words: smooth(words.of(id), neighbours.map(|id| id.map(|id| words.of(id)))),
-            meaning: smooth(meaning.score(id)?, [before?, after?]),
+            words: smooth(said, saidby),
+            meaning: smooth(near, nearby),
             by_model: meaning.by_model(id).is_some(),
-            interaction: self.interaction(row),
+            interaction,
             session: 0,
-            speaker: self.speaker(&row.passages),
-            date: self.dates.matches(row.passages.happened.unwrap_or(row.meta.created)),
+            speaker,
+            date: self.dates.matches(happened),
             prior: u64::from(row.meta.importance),
             entities: self.rankings.entities.of(id),
+            evidence,
         })
     }
 
     /// How well the best passage answers word for word: a long text has a match for every word, but not in one place.
     /// What each word of the question found is added to what its session covers.
-    fn interaction(&mut self, row: &CandidateRow<'_>) -> u64 {
+    fn interaction(&mut self, row: &CandidateRow<'_>) -> (u64, TokenMatch) {
+        let mut tokens = TokenMatch::default();
         if !self.corpus.context.counts(Arm::Interaction) {
-            return 0;
+            return (0, tokens);
         }
-        let mut covered = self.sessions.coverage(row.id);
+        let mut anywhere: Vec<i32> = Vec::new();
         let mut closest = 0;
-        for tokens in row.passages.passages() {
-            let found = self.interaction.matches(tokens.iter().copied().map(u32::from));
+        for passage in row.passages.passages() {
+            let found = self.interaction.matches(passage.iter().copied().map(u32::from));
             closest = closest.max(self.interaction.mean(&found));
-            if let Some(covered) = covered.as_deref_mut() {
-                covered.resize(found.len(), 0);
-                for (covered, found) in covered.iter_mut().zip(found) {
-                    *covered = found.max(*covered);
-                }
-            }
+            tokens.same = tokens.same.max(self.interaction.share(&found, SAME));
+            join(&mut anywhere, &found);
         }
-        u64::try_from(closest).unwrap_or(0)
+        tokens.same_anywhere = self.interaction.share(&anywhere, SAME);
+        tokens.alike = self.interaction.share(&anywhere, ALIKE);
+        let rarest = i64::from(self.interaction.heaviest(&anywhere)) * 1_000 / SIM_ONE;
+        tokens.rarest = u64::try_from(rarest).unwrap_or(0);
+        tokens.pairs = pairs_met(&row.passages, self.pairs);
+        if let Some(covered) = self.sessions.coverage(row.id) {
+            join(covered, &anywhere);
+        }
+        (u64::try_from(closest).unwrap_or(0), tokens)
     }
 
     /// Whether the question names who speaks, or else how much the query favours them, in thousandths.
@@ -122,5 +182,13 @@ impl<'a> Scorer<'a> {
         let named = passages.speakers.iter().any(|name| context.question.surface.contains(name));
         let boost = context.query.boost.as_ref().map_or(0, |boost| boost.of(&passages.speakers));
         (u64::from(named) * 1_000).max(boost)
+    }
+}
+
+/// Keeps the better of each.
+fn join(best: &mut Vec<i32>, found: &[i32]) {
+    best.resize(found.len().max(best.len()), 0);
+    for (best, found) in best.iter_mut().zip(found) {
+        *best = (*best).max(*found);
     }
 }

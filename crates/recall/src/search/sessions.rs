@@ -110,6 +110,18 @@ impl<'a> Sessions<'a> {
         [before, rest.iter().copied().find(|id| self.corpus.admits(*id))]
     }
 
+    /// How many turns of its session came before a memory, and how many the session has.
+    pub(super) fn place(&self, id: u64) -> Option<(usize, usize)> {
+        let session = &self.all[*self.session_of.get(&id)?];
+        let members = session.members.get_or_init(|| self.corpus.docs.members(session.name));
+        Some((members.partition_point(|other| *other < id), members.len()))
+    }
+
+    /// A number for the session of a memory, the same for all of its turns.
+    pub(super) fn number(&self, id: u64) -> Option<usize> {
+        self.session_of.get(&id).copied()
+    }
+
     /// Adds the neighbours of some memories to `ids`.
     pub(super) fn bring_neighbours(&mut self, leaders: &[u64], ids: &mut BTreeSet<u64>) {
         for id in leaders {

@@ -71,7 +71,7 @@ pub fn similar(
         let Some(row) = filter.row(other)? else { continue };
         let score = (score.saturating_mul(ONE) / embedding::ONE.unsigned_abs()).min(ONE);
         let arm = ArmScore { arm: Arm::Meaning, score, rank: hits.len() + 1, weight: 100 };
-        let ranked = RankedRow { row, score, arms: vec![arm], by_model: false };
+        let ranked = RankedRow { row, score, arms: vec![arm], by_model: false, signals: None };
         hits.push(hit(&filter, &mut previews, ranked)?);
     }
     Ok(SearchOutcome { hits, candidates, by_model: 0 })

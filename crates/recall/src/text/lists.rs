@@ -232,6 +232,12 @@ impl TermLists {
         Ok(nearest)
     }
 
+    /// Windows start from the first document again.
+    pub(super) fn rewind(&mut self) {
+        self.window = None;
+        self.lists.iter_mut().for_each(|list| list.at = 0);
+    }
+
     fn enter(&mut self, window: Window) {
         if self.window == Some(window) {
             return;

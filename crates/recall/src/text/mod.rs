@@ -37,6 +37,7 @@ mod words;
 pub use index::TextIndex;
 pub use memtable::MemtableHandle;
 pub use meta::{FLUSH_DOCS, IndexSettings};
+pub(crate) use score::log2;
 pub use score::{FIELDS, FieldWeight, FieldWeights, TextField, idf, impact};
-pub use search::{DocFilter, DocScores, TextSearch};
+pub use search::{DocFilter, DocScores, TextSearch, WordMatch};
 pub use words::{TermCounter, TermCounts};

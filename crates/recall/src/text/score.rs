@@ -85,7 +85,7 @@ pub fn idf(documents: u64, df: u64) -> u64 {
 }
 
 /// log2 in 1/65536, by repeated squaring: each squaring gives one more binary digit.
-fn log2(n: u64) -> u64 {
+pub(crate) fn log2(n: u64) -> u64 {
     let n = n.max(1);
     let zeros = n.leading_zeros();
     let mut result = u64::from(63 - zeros);

@@ -40,6 +40,19 @@ pub struct TextSearch<'a> {
     added: HashMap<String, u32>,
     /// Frequencies of terms whose lists were read: whoever asks for them next need not read the lists again.
     counted: RefCell<HashMap<String, u64>>,
+    /// The lists that the last question was answered from.
+    asked: RefCell<Vec<TermLists>>,
+}
+
+/// What the words of a question find in one document.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WordMatch {
+    /// What `top_k` scores it with.
+    pub score: u64,
+    /// The weights of the terms that it has, rarity included.
+    pub present: u64,
+    /// How many of them there are.
+    pub terms: u32,
 }
 
 impl std::fmt::Debug for TextSearch<'_> {
@@ -56,7 +69,8 @@ impl<'a> TextSearch<'a> {
         // A commit may have come between the view and this line, or come here before the view sees it.
         let fits = current.seq == meta.seq;
         let memtable = if fits { current } else { Arc::new(Memtable::read(view, &meta)?) };
-        Ok(TextSearch { view, meta, memtable, added: HashMap::new(), counted: RefCell::default() })
+        let (counted, asked) = <_>::default();
+        Ok(TextSearch { view, meta, memtable, added: HashMap::new(), counted, asked })
     }
 
     /// Adds documents for this search alone. None of them has a number that the index has.
@@ -184,7 +198,33 @@ impl<'a> TextSearch<'a> {
             let Some(after) = window.1.checked_add(1) else { break };
             from = after;
         }
+        self.asked.replace(terms);
         Ok(best.into_sorted())
+    }
+
+    /// What the terms of the last `top_k` find in some documents, which come ascending.
+    pub fn matched(&self, docs: &[u64]) -> Result<Vec<WordMatch>> {
+        let mut terms = self.asked.borrow_mut();
+        terms.iter_mut().for_each(TermLists::rewind);
+        let mut dead = DeadPages::new(self.view, &self.meta.runs);
+        let mut found = Vec::with_capacity(docs.len());
+        for doc in docs {
+            let start = doc - doc % PAGE_DOCS;
+            let window = (start, start | (PAGE_DOCS - 1));
+            dead.enter(window);
+            let mut matched = WordMatch::default();
+            for term in terms.iter_mut() {
+                term.bound(window);
+                let score = term.find(*doc, &mut dead)?;
+                if score > 0 {
+                    matched.score = matched.score.saturating_add(score);
+                    matched.present = matched.present.saturating_add(term.factor);
+                    matched.terms += 1;
+                }
+            }
+            found.push(matched);
+        }
+        Ok(found)
     }
 
     fn lists(&self, term: &str) -> Result<Option<TermLists>> {

@@ -189,6 +189,26 @@ impl Codes {
         Ok(ranges.iter().map(|range| scores.by_ref().take(range.len()).max()).collect())
     }
 
+    /// How near the first vector of some documents is, which is that of the whole text.
+    pub(crate) fn first_scores_with<G: GroupSource>(
+        &self,
+        query: &Embedding,
+        docs: &[u64],
+        groups: &G,
+    ) -> Result<Vec<Option<i64>>, G::Error> {
+        let first = |doc: &u64| Some(self.rows_of(*doc)).filter(|rows| !rows.is_empty());
+        let rows: Vec<Option<usize>> = docs.iter().map(|d| first(d).map(|rows| rows.start)).collect();
+        let wanted: Vec<usize> = rows.iter().copied().flatten().collect();
+        let mut scores = self.row_scores(query, &wanted, groups)?.into_iter();
+        Ok(rows.iter().map(|row| row.and_then(|_| scores.next())).collect())
+    }
+
+    /// How near the whole text of a document is. For codes without groups.
+    pub(crate) fn first_score(&self, query: &Embedding, doc: u64) -> Option<i64> {
+        let Ok(scores) = self.first_scores_with(query, &[doc], &NoGroupSource);
+        scores.into_iter().next().flatten()
+    }
+
     /// The nearest `k` documents by their codes, best first. For codes without groups.
     pub fn top_k(
         &self,
