@@ -28,7 +28,7 @@ use crate::commands::memories::{
 use crate::commands::mind::{admin, attest, bulletin, compact, jobs, salience};
 use crate::commands::models::{eval, language, model};
 use crate::commands::proofs::{journal, prove, root, snapshot, verify, verify_proof};
-use crate::commands::service::{hook, mcp, serve, supervisor, tui};
+use crate::commands::service::{curl, hook, mcp, open, serve, supervisor, token, tui};
 use crate::commands::sessions::{browse, session};
 use crate::commands::setup::{agent_setup, config, doctor, tour, version};
 use crate::commands::talents::{bus, chat, chronicle, facet, talent, think};
@@ -123,6 +123,9 @@ enum LocalCommand {
     Serve(serve::ServeArgs),
     Status(serve::StatusArgs),
     Stop(serve::StopArgs),
+    Open(open::OpenArgs),
+    Token(token::TokenArgs),
+    Curl(curl::CurlArgs),
     Doctor(doctor::DoctorArgs),
     Config(config::ConfigArgs),
     Tour(tour::TourArgs),
@@ -277,6 +280,9 @@ fn run_local(
         LocalCommand::Serve(args) => serve::serve(args, globals, &env, out),
         LocalCommand::Status(args) => serve::status(args, globals, &env, out),
         LocalCommand::Stop(args) => serve::stop(args, globals, &env, out),
+        LocalCommand::Open(args) => open::run(args, globals, &env, out),
+        LocalCommand::Token(args) => token::run(args, globals, &env, out),
+        LocalCommand::Curl(args) => curl::run(args, globals, &env),
         LocalCommand::Doctor(args) => doctor::run(args, globals, &env, out),
         LocalCommand::Config(args) => config::run(args, globals, &env, out),
         LocalCommand::Tour(args) => tour::run(args, globals, out),

@@ -1,6 +1,7 @@
 //! The HTTP interface: JSON for programs, and the tools of agents at `/mcp`.
 //!
-//! - `guard`: which hosts, origins and tokens are let in, on every route; `scoped`: grants as tokens.
+//! - `guard`: which hosts and credentials are let in, on every route; `origin`: which pages; `scoped`: grants as tokens.
+//! - `page`: what a person sees in a browser, and the link that makes it the owner's.
 //! - `input`, `problem`: requests into operations, errors into problem details.
 //! - `memories`, `search`, `relations`, `sessions`, `overview`, `proofs`, `transfer`, `health`: the routes.
 //! - `runs`, `events`: talents, and what happens, as it happens; `run_lookup`: which run a path names.
@@ -10,7 +11,8 @@
 //! - `metrics`: what was asked, for Prometheus.
 //!
 //! What must stay true: routes only translate; every operation runs on a thread that may block; lists are arrays, never
-//! null, with the true total in `X-Total-Count`; a page of another site never gets an answer.
+//! null, with the true total in `X-Total-Count`; whoever shows nothing learns nothing but that somebody is there; a page
+//! of another origin never gets an answer.
 
 mod agents;
 mod channels;
@@ -23,7 +25,9 @@ mod input;
 mod memories;
 mod metrics;
 mod mind;
+mod origin;
 mod overview;
+mod page;
 mod problem;
 mod proofs;
 mod relations;
@@ -50,6 +54,7 @@ use api::Error;
 use daemon::Host;
 use daemon::dispatch::HostOperation;
 use daemon::server::HttpParts;
+use daemon::server::owner::OwnerKeys;
 use daemon::talents_host::TalentsHost;
 use guard::Guard;
 use metrics::Metrics;
@@ -60,6 +65,7 @@ use service::Caller;
 #[derive(Clone, Debug)]
 struct App {
     ops: Arc<Host>,
+    owner: Arc<OwnerKeys>,
     metrics: Arc<Metrics>,
     /// Absent if talents cannot run here.
     hands: Option<Arc<TalentsHost>>,
@@ -113,11 +119,12 @@ fn created(body: &impl Serialize) -> Response {
 
 /// Answers until `end` says so; what is under way then is finished.
 pub async fn serve(parts: HttpParts) -> std::io::Result<()> {
-    let HttpParts { listener, settings: http, host: ops, talents: hands, ending: mut end } = parts;
+    let HttpParts { listener, settings: http, host: ops, owner, talents: hands, ending: mut end } =
+        parts;
     transfer::sweep(ops.folder());
     let (tools, end_streams) =
         agents::route(&http, Arc::clone(&ops)).map_err(std::io::Error::other)?;
-    let router = router(&http, ops, hands, end.clone(), tools);
+    let router = router(&http, ops, owner, hands, end.clone(), tools);
     let ended = async move {
         // An error means that the daemon is gone, which is an end as well.
         let _ = end.wait_for(|end| *end).await;
@@ -130,6 +137,8 @@ pub async fn serve(parts: HttpParts) -> std::io::Result<()> {
 /// protocol of its own.
 fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
+        .routes(routes!(page::home))
+        .routes(routes!(page::open))
         .routes(routes!(health::health))
         .routes(routes!(health::alive))
         .routes(routes!(health::ready))
@@ -200,6 +209,7 @@ fn routes() -> OpenApiRouter<App> {
 fn router(
     http: &HttpServerSettings,
     ops: Arc<Host>,
+    owner: Arc<OwnerKeys>,
     hands: Option<Arc<TalentsHost>>,
     ending: watch::Receiver<bool>,
     tools: Router<App>,
@@ -208,13 +218,14 @@ fn router(
     let document = document::complete(&described);
     let app = App {
         ops,
+        owner: Arc::clone(&owner),
         metrics: Arc::new(Metrics::new(Instant::now())),
         hands,
         ending,
         page: docs::render(&document).into(),
         document: document.to_string().into(),
     };
-    let guard = Guard::new(http, Arc::clone(&app.metrics), Arc::clone(&app.ops));
+    let guard = Guard::new(http, owner, Arc::clone(&app.metrics), Arc::clone(&app.ops));
     routes
         .merge(tools)
         .fallback(health::nowhere)

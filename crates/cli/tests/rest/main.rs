@@ -9,6 +9,8 @@ mod doors;
 mod grants;
 mod memories;
 mod odd_questions;
+mod owner;
 mod runs;
 mod support;
 mod transfer;
+mod wedges;

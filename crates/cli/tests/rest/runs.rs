@@ -28,7 +28,8 @@ impl Events {
         let mut stream = TcpStream::connect(daemon.address()).unwrap();
         stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
         let request = format!(
-            "GET {path} HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n{headers}\r\n"
+            "GET {path} HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n{}{headers}\r\n",
+            daemon.owner()
         );
         stream.write_all(request.as_bytes()).unwrap();
         let mut events = Events(BufReader::new(stream));
