@@ -20,7 +20,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 use daemon::server::command::CommandContext;
 
-use crate::commands::grants::scope;
+use crate::commands::grants::{attenuate, scope, scope_token};
 use crate::commands::memories::{
     audit, context, entities, find, forget, get, graph, history, relate, save, score, search,
     stats, update,
@@ -126,6 +126,8 @@ enum LocalCommand {
     Open(open::OpenArgs),
     Token(token::TokenArgs),
     Curl(curl::CurlArgs),
+    ScopeAttenuate(Box<attenuate::AttenuateArgs>),
+    ScopeToken(scope_token::ScopeTokenArgs),
     Doctor(doctor::DoctorArgs),
     Config(config::ConfigArgs),
     Tour(tour::TourArgs),
@@ -283,6 +285,8 @@ fn run_local(
         LocalCommand::Open(args) => open::run(args, globals, &env, out),
         LocalCommand::Token(args) => token::run(args, globals, &env, out),
         LocalCommand::Curl(args) => curl::run(args, globals, &env),
+        LocalCommand::ScopeAttenuate(args) => attenuate::run(args, &env, out),
+        LocalCommand::ScopeToken(args) => scope_token::run(args, globals, &env, out),
         LocalCommand::Doctor(args) => doctor::run(args, globals, &env, out),
         LocalCommand::Config(args) => config::run(args, globals, &env, out),
         LocalCommand::Tour(args) => tour::run(args, globals, out),

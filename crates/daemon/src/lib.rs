@@ -5,6 +5,7 @@
 //! - `mind_host`: the minds of a home: jobs, bulletins, maintenance, patterns; their effects and what is kept of them.
 //! - `channels`: conversations that Cortex keeps, their runs and their files.
 //! - [`handle`]: the host as interfaces see it.
+//! - [`pools`]: places for work that blocks, so that no kind of it can stop another.
 //! - [`run_control`]: how operations start and stop runs without knowing the runner.
 //! - [`talents_host`]: talents in the daemon: the bus, the runner and the supervisor, tied to the memory.
 //! - [`server`]: accepts, answers and ends.
@@ -18,6 +19,7 @@ pub mod handle;
 pub mod host;
 pub mod mind_host;
 pub mod operations;
+pub mod pools;
 pub(crate) mod run_control;
 pub mod server;
 pub mod talents_host;

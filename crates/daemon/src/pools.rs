@@ -27,6 +27,8 @@ pub enum WorkKind {
     Stream,
     /// A command line that is run for a caller.
     Command,
+    /// A tool of an agent, over HTTP.
+    Tool,
 }
 
 /// Operations that change something and end soon.
@@ -71,12 +73,13 @@ const LONG: [&str; 13] = [
 ];
 
 impl WorkKind {
-    const ALL: [WorkKind; 5] = [
+    const ALL: [WorkKind; 6] = [
         WorkKind::Read,
         WorkKind::Write,
         WorkKind::Long,
         WorkKind::Stream,
         WorkKind::Command,
+        WorkKind::Tool,
     ];
 
     /// The kind of an operation, by its name. What is not known to be more is a read.
@@ -92,7 +95,7 @@ impl WorkKind {
 
     const fn places(self) -> usize {
         match self {
-            WorkKind::Read | WorkKind::Write => 32,
+            WorkKind::Read | WorkKind::Write | WorkKind::Tool => 32,
             WorkKind::Long => 24,
             WorkKind::Stream => 8,
             WorkKind::Command => 64,
@@ -106,6 +109,7 @@ impl WorkKind {
             WorkKind::Long => "long work",
             WorkKind::Stream => "streams",
             WorkKind::Command => "commands",
+            WorkKind::Tool => "tools",
         }
     }
 
@@ -113,7 +117,7 @@ impl WorkKind {
     pub fn limit(self) -> Duration {
         match self {
             WorkKind::Read | WorkKind::Write => SHORT_LIMIT,
-            WorkKind::Long | WorkKind::Stream | WorkKind::Command => LONG_LIMIT,
+            WorkKind::Long | WorkKind::Stream | WorkKind::Command | WorkKind::Tool => LONG_LIMIT,
         }
     }
 }
@@ -146,8 +150,7 @@ impl WorkPools {
         match tokio::time::timeout(wait, pool.acquire_owned()).await {
             Ok(Ok(place)) => Ok(place),
             _ => {
-                let message =
-                    format!("all {} places for {} are taken", kind.places(), kind.name());
+                let message = format!("all {} places for {} are taken", kind.places(), kind.name());
                 Err(Error::new(ErrorCode::TooManyCalls, Fault::Busy, message)
                     .with_hint("try again in a moment"))
             }

@@ -104,8 +104,7 @@ async fn converse(
     });
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(HEAD_WAIT).max_buf_size(HEAD_BYTES_MAX);
-    let connection = builder
-        .serve_connection(TokioIo::new(PatientStream::new(stream)), service);
+    let connection = builder.serve_connection(TokioIo::new(PatientStream::new(stream)), service);
     let mut connection = pin!(connection);
     tokio::select! {
         // A caller that breaks off or takes too long is none of our errors.

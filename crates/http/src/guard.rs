@@ -20,13 +20,16 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use proof::Digest;
 
+use crate::connections::Admitted;
 use crate::metrics::Metrics;
 use crate::origin;
 use crate::page;
 use crate::problem::Problem;
 use crate::{HttpServerSettings, scoped};
 use daemon::Host;
+use daemon::pools::WorkKind;
 use daemon::server::owner::OwnerKeys;
+use service::bearer::Bearers;
 use service::{Delegate, Environment as _, SystemEnvironment};
 
 /// The route that tells nothing but that somebody is there and well.
@@ -38,6 +41,7 @@ pub(super) struct Guard {
     own: IpAddr,
     token: Option<Digest>,
     owner: Arc<OwnerKeys>,
+    bearers: Bearers,
     metrics: Arc<Metrics>,
     ops: Arc<Host>,
 }
@@ -50,7 +54,8 @@ impl Guard {
         ops: Arc<Host>,
     ) -> Guard {
         let hosts = http.hosts.iter().map(|host| host.to_ascii_lowercase()).collect();
-        Guard { hosts, own: http.address.ip(), token: http.token, owner, metrics, ops }
+        let bearers = Bearers::new(ops.folder());
+        Guard { hosts, own: http.address.ip(), token: http.token, owner, bearers, metrics, ops }
     }
 
     /// Lets a request in. Who shows a grant is a delegate.
@@ -70,8 +75,7 @@ impl Guard {
             .with_hint("use 127.0.0.1 or localhost, or add the name to http.allowed_hosts"));
         };
         origin::check(request, host)?;
-        let path = request.uri().path();
-        if path == OPEN_ROUTE || path.starts_with(page::LINKS) {
+        if is_open(request.uri().path()) {
             return Ok(None);
         }
         match (bearer(headers), self.has_cookie(headers)) {
@@ -88,8 +92,8 @@ impl Guard {
         if self.owner.is_token(given) || self.token.is_some_and(set) {
             return Ok(None);
         }
-        match scoped::delegate(given)? {
-            Some(delegate) => Ok(Some(delegate)),
+        match self.bearers.find(given)? {
+            Some(delegate) => Ok(Some(Arc::new(delegate))),
             None => Err(refused("this token is not known")),
         }
     }
@@ -125,14 +129,11 @@ impl Guard {
             ));
         }
         let (ops, delegate) = (Arc::clone(&self.ops), Arc::clone(delegate));
-        let checked = tokio::task::spawn_blocking(move || {
+        let check = move || {
             let caller = scoped::caller(&delegate)?;
             ops.service.check_delegate(&caller)
-        });
-        checked
-            .await
-            .unwrap_or_else(|error| Err(service::Error::internal(error.to_string())))
-            .map_err(Problem::from)
+        };
+        Ok(self.ops.pools.run(WorkKind::Read, check).await??)
     }
 
     fn is_known(&self, host: &str) -> bool {
@@ -158,6 +159,10 @@ fn host_of(authority: &str) -> Option<String> {
         return None;
     }
     Some(host.to_ascii_lowercase())
+}
+
+fn is_open(path: &str) -> bool {
+    path == OPEN_ROUTE || path.starts_with(page::LINKS)
 }
 
 /// Nobody is let in for nothing; what to do about it depends on who asks, so all ways are told.
@@ -192,8 +197,15 @@ pub(super) async fn watch(
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().cloned();
     let shown = page::is_for_a_person(request.headers());
+    let known = !is_open(request.uri().path());
     let mut response = match guard.let_in(&mut request).await {
-        Ok(()) => next.run(request).await,
+        Ok(()) => {
+            let mut response = next.run(request).await;
+            if known {
+                response.extensions_mut().insert(Admitted);
+            }
+            response
+        }
         Err(problem) if shown => page::refusal(&problem),
         Err(problem) => problem.into_response(),
     };

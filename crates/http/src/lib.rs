@@ -1,5 +1,6 @@
 //! The HTTP interface: JSON for programs, and the tools of agents at `/mcp`.
 //!
+//! - `connections`: how many there may be, and how long each may take.
 //! - `guard`: which hosts and credentials are let in, on every route; `origin`: which pages; `scoped`: grants as tokens.
 //! - `page`: what a person sees in a browser, and the link that makes it the owner's.
 //! - `input`, `problem`: requests into operations, errors into problem details.
@@ -16,6 +17,7 @@
 
 mod agents;
 mod channels;
+mod connections;
 mod docs;
 mod document;
 mod events;
@@ -41,7 +43,7 @@ mod transfer;
 use std::sync::Arc;
 use std::time::Instant;
 
-use axum::http::{HeaderName, HeaderValue, StatusCode};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
 use serde::Serialize;
@@ -53,10 +55,12 @@ use utoipa_axum::routes;
 use api::Error;
 use daemon::Host;
 use daemon::dispatch::HostOperation;
+use daemon::pools::WorkKind;
 use daemon::server::HttpParts;
 use daemon::server::owner::OwnerKeys;
 use daemon::talents_host::TalentsHost;
 use guard::Guard;
+use health::PulseCache;
 use metrics::Metrics;
 use problem::Problem;
 use service::Caller;
@@ -66,6 +70,7 @@ use service::Caller;
 struct App {
     ops: Arc<Host>,
     owner: Arc<OwnerKeys>,
+    pulse: Arc<PulseCache>,
     metrics: Arc<Metrics>,
     /// Absent if talents cannot run here.
     hands: Option<Arc<TalentsHost>>,
@@ -76,15 +81,14 @@ struct App {
 }
 
 impl App {
-    /// Runs work on a thread that may block. A panic is an answer too.
+    /// Runs work on a thread that may block, in a place of its kind.
     async fn run<T: Send + 'static>(
         &self,
+        kind: WorkKind,
         work: impl FnOnce(&Host) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
         let ops = Arc::clone(&self.ops);
-        tokio::task::spawn_blocking(move || work(&ops)).await.unwrap_or_else(|_| {
-            Err(Error::internal("the operation failed unexpectedly; the log says more").into())
-        })
+        self.ops.pools.run(kind, move || work(&ops)).await?
     }
 
     /// Runs one operation.
@@ -93,7 +97,7 @@ impl App {
         caller: Caller,
         request: R,
     ) -> Result<R::Answer, Problem> {
-        self.run(move |ops| Ok(request.run(ops, &caller)?)).await
+        self.run(WorkKind::of(R::NAME), move |ops| Ok(request.run(ops, &caller)?)).await
     }
 
     /// Runs one operation and answers with what it returned.
@@ -105,9 +109,38 @@ impl App {
 /// What a route answers.
 type Reply = Result<Response, Problem>;
 
-/// A page of a list; the header says how many there are in all.
-fn listed(items: &impl Serialize, total: usize) -> Response {
-    let mut response = Json(items).into_response();
+/// Bytes of a list in one answer; the first item comes whatever it has.
+const LIST_BYTES_MAX: usize = 8 * 1_048_576;
+
+/// A page of a list that starts at `offset`; a header says how many there are in all. A page with more bytes than an
+/// answer may have ends before, and another header says where the next one starts.
+fn listed<T: Serialize>(items: &[T], offset: usize, total: usize) -> Reply {
+    let mut body = vec![b'['];
+    let mut next = None;
+    for (place, item) in items.iter().enumerate() {
+        let text = serde_json::to_vec(item).map_err(|error| Error::internal(error.to_string()))?;
+        if place > 0 && body.len() + text.len() > LIST_BYTES_MAX {
+            next = Some(offset + place);
+            break;
+        }
+        if place > 0 {
+            body.push(b',');
+        }
+        body.extend_from_slice(&text);
+    }
+    body.push(b']');
+    let response = ([(header::CONTENT_TYPE, "application/json")], body).into_response();
+    let mut response = with_total(response, total);
+    if let Some(next) = next {
+        response
+            .headers_mut()
+            .insert(HeaderName::from_static("x-next-offset"), HeaderValue::from(next));
+    }
+    Ok(response)
+}
+
+/// An answer with how many there are in all.
+fn with_total(mut response: Response, total: usize) -> Response {
     let name = HeaderName::from_static("x-total-count");
     response.headers_mut().insert(name, HeaderValue::from(total));
     response
@@ -130,7 +163,7 @@ pub async fn serve(parts: HttpParts) -> std::io::Result<()> {
         let _ = end.wait_for(|end| *end).await;
         end_streams();
     };
-    axum::serve(listener, router).with_graceful_shutdown(ended).await
+    connections::serve(listener, router, ended).await
 }
 
 /// Every route, with its entry in the document. Nothing is routed that is not described, but for `/mcp`, which speaks a
@@ -219,6 +252,7 @@ fn router(
     let app = App {
         ops,
         owner: Arc::clone(&owner),
+        pulse: Arc::default(),
         metrics: Arc::new(Metrics::new(Instant::now())),
         hands,
         ending,

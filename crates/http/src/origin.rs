@@ -18,6 +18,9 @@ const DEST: &str = "sec-fetch-dest";
 /// Types of bodies that a page of any site can make a browser send without asking first.
 const FORMS: [&str; 3] = ["application/x-www-form-urlencoded", "multipart/form-data", "text/plain"];
 
+/// The route that has a list of types of its own, without any of these.
+const TAKES_FILES: &str = "/api/import";
+
 /// Refuses what a page of another origin made. `host` is what the request calls us.
 pub(super) fn check(request: &Request, host: &str) -> Result<(), Problem> {
     let headers = request.headers();

@@ -79,7 +79,7 @@ pub const REBUILD_ENTRIES_PER_COMMIT: usize = 4_096;
 
 /// Attestations of one intent that count before the limiter refuses more within a second.
 pub const ATTEST_BURST: u32 = 5;
-/// Violations of one grant that are journaled in a burst; more are refused without an entry until the clock moves on.
+/// Violations of one grant within a second; with more, the grant is refused until the clock moves on.
 pub const VIOLATION_BURST: u32 = 20;
 /// Links in a chain of attenuated grants.
 pub const GRANT_CHAIN_MAX: usize = 8;

@@ -80,7 +80,8 @@ impl Bearers {
         let (name, pad) = names(token);
         let Some(kept) = self.kept(&self.folder.join(name.to_string()))? else { return Ok(None) };
         let sealed = decode_hex(&kept.sealed).and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
-        let sealed = sealed.ok_or_else(|| Error::invalid("token", "what is kept of it is damaged"))?;
+        let sealed =
+            sealed.ok_or_else(|| Error::invalid("token", "what is kept of it is damaged"))?;
         let mut key = [0; 32];
         for (key, (sealed, pad)) in key.iter_mut().zip(sealed.iter().zip(pad.as_bytes())) {
             *key = sealed ^ pad;
@@ -102,7 +103,8 @@ impl Bearers {
     /// Forgets tokens whose grant is past its time, and refuses one more than there may be.
     fn sweep(&self, now: Millis) -> Result<()> {
         std::fs::create_dir_all(&self.folder).map_err(|error| failed(&self.folder, &error))?;
-        let entries = std::fs::read_dir(&self.folder).map_err(|error| failed(&self.folder, &error))?;
+        let entries =
+            std::fs::read_dir(&self.folder).map_err(|error| failed(&self.folder, &error))?;
         let mut left = 0;
         for entry in entries.flatten() {
             let path = entry.path();

@@ -10,6 +10,7 @@ mod grants;
 mod memories;
 mod odd_questions;
 mod owner;
+mod parts;
 mod runs;
 mod support;
 mod transfer;

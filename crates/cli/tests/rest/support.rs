@@ -71,11 +71,7 @@ impl Daemon {
     }
 
     fn spawn(home: TempDir, command: &mut Command) -> Daemon {
-        let mut child = command
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let said = serde_json::from_str(&line).unwrap_or_else(|e| panic!("{e}: {line:?}"));

@@ -54,7 +54,8 @@ fn exports_that_nobody_reads_stop_nobody() {
     let daemon = Daemon::start(&[]);
     let text = "many words that nobody will ever read ".repeat(12_000);
     for number in 0..24 {
-        let body = json!({"title": format!("long {number}"), "content": format!("{number} {text}")});
+        let body =
+            json!({"title": format!("long {number}"), "content": format!("{number} {text}")});
         assert_eq!(daemon.post("/api/observations", &body).status, 201);
     }
     let request = format!("GET /api/export HTTP/1.1\r\nHost: localhost\r\n{}\r\n", daemon.owner());

@@ -16,6 +16,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 
+use crate::pools::WorkKind;
 use crate::server::{ServerState, forward};
 
 pub(super) type ConnectionReader = BufReader<OwnedReadHalf>;
@@ -129,18 +130,13 @@ async fn ending_is_complete(shared: &ServerState) {
     }
 }
 
-/// Runs an operation on a thread that may block. A panic is an answer too: the others must not suffer from it.
+/// Runs an operation in a place of its kind.
 async fn answer(shared: &Arc<ServerState>, body: CallBody) -> Result<Box<RawValue>> {
     let host = Arc::clone(&shared.host);
     let CallBody { from, ask } = body;
+    let kind = WorkKind::of(ask.name());
     let work = move || Ok(host.answer(&Caller::from_info(&from)?, ask)?);
-    match tokio::task::spawn_blocking(work).await {
-        Ok(answer) => answer,
-        Err(error) => {
-            tracing::warn!("an operation failed: {error}");
-            Err(Error::internal("the operation failed unexpectedly; the log says more"))
-        }
-    }
+    shared.host.pools.run(kind, work).await?
 }
 
 fn raw(answer: &Value) -> Result<Box<RawValue>> {

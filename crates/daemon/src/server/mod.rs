@@ -45,8 +45,10 @@ const EMBED_EVERY: Duration = Duration::from_secs(2);
 const MINDS_EVERY: Duration = Duration::from_secs(5);
 /// A time that is never reached.
 const NEVER: Duration = Duration::from_hours(1);
-/// Threads for work that blocks. More than this many requests wait for each other.
-const BLOCKING_THREADS: usize = 128;
+/// Threads for work that blocks: those of all pools, and some for the daemon itself.
+pub(crate) const BLOCKING_THREADS: usize = 256;
+/// Files that the daemon asks the system for: every connection is one.
+const FILES_WANTED: u64 = 16_384;
 
 /// How a daemon is to behave.
 #[derive(Clone, Debug)]
@@ -157,6 +159,7 @@ pub fn serve(
             DaemonClient::connect_soon(place, OWN_WAIT)?.map(|client| client.welcome().pid),
         ));
     };
+    raise_file_limit();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .max_blocking_threads(BLOCKING_THREADS)
@@ -178,6 +181,17 @@ pub fn serve(
     outcome?;
     closed?;
     Ok(ServeOutcome::Here)
+}
+
+/// Asks for as many files as connections and actors may need. What the system does not give is done without.
+fn raise_file_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let wanted = limit.maximum.map_or(FILES_WANTED, |most| most.min(FILES_WANTED));
+    if limit.current.is_some_and(|current| current < wanted) {
+        // The bounds on connections hold below the usual limit, too.
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), ..limit });
+    }
 }
 
 /// Who served.

@@ -105,12 +105,13 @@ pub(crate) fn run(args: &AttenuateArgs, env: &CommandEnv, out: &mut Output) -> C
     };
     let chain = held.attenuate(part, SystemEnvironment.now()?, nonce)?;
     let file = grant_file::of_chain(&chain, secret.as_ref())?;
-    let text = serde_json::to_string_pretty(&file)
-        .map_err(|error| Failure::input(error.to_string()))?;
+    let text =
+        serde_json::to_string_pretty(&file).map_err(|error| Failure::input(error.to_string()))?;
     write_secret(&env.cwd.join(&args.out), &format!("{text}\n"))
         .map_err(|error| Failure::file(&args.out, error))?;
     let made = chain.last().map(|link| link.grant());
-    let operations = made.map(|grant| grant.operations.iter().map(|one| one.name()).collect::<Vec<_>>());
+    let operations =
+        made.map(|grant| grant.operations.iter().map(|one| one.name()).collect::<Vec<_>>());
     let view = serde_json::json!({
         "id": file.id,
         "delegate": file.delegate,

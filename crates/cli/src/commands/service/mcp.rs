@@ -58,7 +58,7 @@ pub(crate) fn run(args: &McpArgs, globals: &GlobalArgs, env: &CommandEnv) -> Com
     let folder = home_folder(globals, &env.variables, &env.cwd)?;
     let mut caller = caller(globals, &env.variables, &env.cwd, None)?;
     caller.any_folder = true;
-    let pool = ClientPool::new(DaemonPlace::new(&folder), caller.info())?;
+    let pool = ClientPool::new(DaemonPlace::new(&folder).waiting(wait(globals)), caller.info())?;
     serve_stdio(Server::new(Backend(Arc::new(pool)), &choice))?;
     Ok(())
 }

@@ -82,7 +82,7 @@ pub(crate) enum HomeAccess {
 
 /// Finds the daemon, or takes the right to do without one.
 pub(crate) fn enter(folder: &Path, wait: Duration) -> CommandResult<HomeAccess> {
-    let place = DaemonPlace::new(folder);
+    let place = DaemonPlace::new(folder).waiting(wait);
     let until = Instant::now() + wait;
     loop {
         if let Some(client) = DaemonClient::connect(&place)? {
@@ -95,6 +95,7 @@ pub(crate) fn enter(folder: &Path, wait: Duration) -> CommandResult<HomeAccess> 
                 std::thread::sleep(Duration::from_millis(5));
             }
             Ok(None) => return Err(kernel::Error::Busy.into()),
+            Err(error) if error.code == ErrorCode::HomeFolder => return Err(error.into()),
             // A home that cannot be written to: opening it says why, better than we could.
             Err(_) => return Ok(HomeAccess::Free(None)),
         }
@@ -275,7 +276,7 @@ pub(crate) fn status(
     out: &mut Output,
 ) -> CommandResult {
     let folder = home_folder(globals, &env.variables, &env.cwd)?;
-    let place = DaemonPlace::new(&folder);
+    let place = DaemonPlace::new(&folder).waiting(crate::invocation::wait(globals));
     let Some(mut client) = DaemonClient::connect(&place)? else {
         if out.is_json() {
             let home = place.home.display().to_string();
@@ -309,7 +310,7 @@ pub(crate) fn stop(
     out: &mut Output,
 ) -> CommandResult {
     let folder = home_folder(globals, &env.variables, &env.cwd)?;
-    let place = DaemonPlace::new(&folder);
+    let place = DaemonPlace::new(&folder).waiting(crate::invocation::wait(globals));
     let Some(client) = DaemonClient::connect(&place)? else {
         return out.either(&json!({"stopped": false, "pid": null}), "no daemon runs");
     };
