@@ -33,6 +33,7 @@ release: toolchain
 run: release
 	@echo
 	@echo "Cortex is at http://127.0.0.1:$${CORTEX_PORT:-7438} while this runs. In another terminal:"
+	@echo "  $(CORTEX) open                      opens the page in your browser"
 	@echo "  $(CORTEX) setup claude-code         connects an agent (codex, gemini-cli, opencode, cursor, vscode, windsurf)"
 	@echo "  $(CORTEX) save 'My first memory' 'What I want to keep.'"
 	@echo "  $(CORTEX) search 'what did I want to keep'"

@@ -67,6 +67,8 @@ class Machine:
     def ask(self, path: str, body: object = None) -> tuple[int, dict]:
         data = None if body is None else json.dumps(body).encode()
         headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+        # The token of the home shows the owner.
+        headers["Authorization"] = "Bearer " + (self.disk / "home" / "token").read_text().strip()
         request = urllib.request.Request(self.url + path, data=data, headers=headers)
         try:
             with urllib.request.urlopen(request, timeout=60) as answer:

@@ -28,6 +28,9 @@ until [ -s "$folder/said" ]; do
   kill -0 "$daemon" || { cat "$folder/log"; exit 1; }
   sleep 0.1
 done
+# The token of the home; programs of its owner read it from there.
+CORTEX_TOKEN=$(cat "$CORTEX_HOME/token")
+export CORTEX_TOKEN
 url=$(sed -n 's/.*"http":"\([^"]*\)".*/\1/p' "$folder/said")
 
 # Something to find, so that not every id is unknown.
@@ -39,7 +42,7 @@ done
 
 # What answers look like, and that none is a failure of the server. Which requests are refused is tested in Rust.
 cd "$folder"
-"$python/bin/schemathesis" run "$url/openapi.json" -H "X-Cortex-Actor: default" \
+"$python/bin/schemathesis" run "$url/openapi.json" -H "X-Cortex-Actor: default" -H "Authorization: Bearer $CORTEX_TOKEN" \
   --checks not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,response_schema_conformance,unsupported_method,allow_header_conformance \
   --phases examples,coverage,fuzzing,stateful --max-examples "${EXAMPLES:-50}" --seed 7 --continue-on-failure
 

@@ -40,6 +40,7 @@ class Daemon {
       break;
     }
     if (!daemon.url) throw new Error("the daemon did not say where it listens");
+    daemon.url = await daemon.asOwner();
     return daemon;
   }
 
@@ -56,7 +57,16 @@ class Daemon {
     return { code: ran.status, out: ran.stdout ?? "", text: `${ran.stdout ?? ""}${ran.stderr ?? ""}` };
   }
 
+  /** An address that adds the token to every request, for programs that cannot send a header of their own. */
+  async asOwner() {
+    const words = [path.join(here, "as_owner.mjs"), this.url, path.join(this.env.CORTEX_HOME, "token")];
+    this.proxy = spawn(process.execPath, words, { stdio: ["ignore", "pipe", "inherit"] });
+    for await (const line of createInterface({ input: this.proxy.stdout })) return line;
+    throw new Error("the proxy did not say where it listens");
+  }
+
   async end() {
+    this.proxy?.kill();
     const alive = this.child.exitCode === null;
     const gone = new Promise((resolve) => this.child.once("exit", resolve));
     this.child.kill("SIGTERM");

@@ -13,12 +13,15 @@ from pathlib import Path
 
 import fastmcp
 import mcp
-from fastmcp.client.transports import StdioTransport
+from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
+from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
 
 CALLS = json.loads(Path(__file__).with_name("calls.json").read_text())["calls"]
 URL, CORTEX = sys.argv[1:]
 # A client of standard streams hands on few variables unless it is told.
 ENV = {name: os.environ[name] for name in ("HOME", "PATH", "CORTEX_HOME")}
+# What shows the owner over HTTP.
+OWNER = {"Authorization": "Bearer " + Path(os.environ["CORTEX_HOME"], "token").read_text().strip()}
 
 
 def arguments(call: dict, kept: dict, round_name: str) -> dict:
@@ -87,11 +90,12 @@ async def main() -> None:
         for mode in ("auto", "legacy", "2026-07-28"):
             rounds += 1
             stdio = mcp.StdioServerParameters(command=CORTEX, args=["mcp"], env=ENV)
-            target = URL if over == "HTTP" else stdio
+            owned = streamable_http_client(URL, http_client=create_mcp_http_client(headers=OWNER))
+            target = owned if over == "HTTP" else stdio
             await try_sdk(f"python mcp, {mode}, {over}", f"round-{rounds}", target, mode)
         rounds += 1
         stdio = StdioTransport(command=CORTEX, args=["mcp"], env=ENV, keep_alive=False)
-        target = URL if over == "HTTP" else stdio
+        target = StreamableHttpTransport(URL, headers=OWNER) if over == "HTTP" else stdio
         await try_fastmcp(f"fastmcp, {over}", f"round-{rounds}", target)
 
 

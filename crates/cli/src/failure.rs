@@ -28,7 +28,8 @@ Exit codes:
   4  conflict: another version, another request under the same key, forgotten or erased,
      a file that is already there
   5  refused by a grant
-  6  busy: another process has the actor, or too many requests; try again
+  6  busy: another process has the actor, the daemon does not answer within --wait, or too many
+     requests; try again
   7  the store is damaged or the machine failed (disk, permissions, I/O)";
 
 #[derive(Debug, thiserror::Error)]

@@ -65,7 +65,7 @@ pub(crate) struct GlobalArgs {
     /// The delegate's secret key, if it is not in the grant file
     #[arg(long, global = true, value_name = "FILE", requires = "grant")]
     pub(crate) grant_key: Option<PathBuf>,
-    /// Seconds to wait for another process that has the actor open [default: 10]
+    /// Seconds to wait for a daemon that does not answer, or a process that has the actor open [default: 10]
     #[arg(long, global = true, value_name = "SECONDS")]
     pub(crate) wait: Option<u64>,
     // For tests and replays: the clock stands still at this moment.

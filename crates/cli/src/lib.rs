@@ -23,7 +23,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 use daemon::server::command::CommandContext;
 
-use crate::commands::grants::scope;
+use crate::commands::grants::{attenuate, scope, scope_token};
 use crate::commands::memories::{
     audit, confirm, context, entities, find, forget, get, graph, history, relate, save, score,
     search, stats, update,
@@ -33,7 +33,7 @@ use crate::commands::models::{eval, language, model};
 use crate::commands::proofs::{
     checkpoint, diff, journal, prove, root, snapshot, verify, verify_proof,
 };
-use crate::commands::service::{hook, mcp, serve, supervisor, tui};
+use crate::commands::service::{curl, hook, mcp, open, serve, supervisor, token, tui};
 use crate::commands::sessions::{browse, session};
 use crate::commands::setup::{agent_setup, config, doctor, tour, version};
 use crate::commands::talents::{bus, chat, chronicle, facet, talent, think};
@@ -132,6 +132,11 @@ enum LocalCommand {
     Serve(serve::ServeArgs),
     Status(serve::StatusArgs),
     Stop(serve::StopArgs),
+    Open(open::OpenArgs),
+    Token(token::TokenArgs),
+    Curl(curl::CurlArgs),
+    ScopeAttenuate(Box<attenuate::AttenuateArgs>),
+    ScopeToken(scope_token::ScopeTokenArgs),
     Doctor(doctor::DoctorArgs),
     Config(config::ConfigArgs),
     Tour(tour::TourArgs),
@@ -287,6 +292,11 @@ fn run_local(
         LocalCommand::Serve(args) => serve::serve(args, globals, &env, out),
         LocalCommand::Status(args) => serve::status(args, globals, &env, out),
         LocalCommand::Stop(args) => serve::stop(args, globals, &env, out),
+        LocalCommand::Open(args) => open::run(args, globals, &env, out),
+        LocalCommand::Token(args) => token::run(args, globals, &env, out),
+        LocalCommand::Curl(args) => curl::run(args, globals, &env),
+        LocalCommand::ScopeAttenuate(args) => attenuate::run(args, &env, out),
+        LocalCommand::ScopeToken(args) => scope_token::run(args, globals, &env, out),
         LocalCommand::Doctor(args) => doctor::run(args, globals, &env, out),
         LocalCommand::Config(args) => config::run(args, globals, &env, out),
         LocalCommand::Tour(args) => tour::run(args, globals, out),

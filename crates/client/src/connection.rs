@@ -1,7 +1,9 @@
 //! The client of the socket: sync, one request at a time, for the command line, hooks and MCP.
 //!
 //! What must stay true: a daemon that is not there, or went away before it said hello, is no error but `None`, because
-//! the caller may start one or open the home itself.
+//! the caller may start one or open the home itself. Not a byte is sent before the other end is known to be this
+//! user's. Nobody waits without end: a daemon that is silent for as long as its caller's patience is asked, over a
+//! second connection, whether it is still there; if it does not say so, the wait is over and says what it was for.
 
 use std::io::{self, BufRead as _, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -10,6 +12,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::dial::{dial, process_of};
 use crate::place::{DaemonPlace, STEP};
 use crate::protocol;
 use crate::protocol::{
@@ -18,39 +21,46 @@ use crate::protocol::{
 };
 use api::{Call, CallerInfo, Error, ErrorCode, Fault, Operation, Result};
 
+/// How long an answer may take.
+#[derive(Clone, Copy, Debug)]
+enum AnswerWait {
+    /// As long as the daemon shows, every so often, that it is there.
+    WhileThere(Duration),
+    /// This long, whatever the daemon does.
+    Limit(Duration),
+}
+
 /// A connection to the daemon of a home.
 #[derive(Debug)]
 pub struct DaemonClient {
     stream: BufReader<UnixStream>,
+    place: DaemonPlace,
     next: u64,
     welcome: Welcome,
+    wait: AnswerWait,
+    /// What is being waited for, in words.
+    awaited: String,
 }
 
 impl DaemonClient {
     /// Connects to the daemon; `None` if there is none.
     pub fn connect(place: &DaemonPlace) -> Result<Option<DaemonClient>> {
-        let stream = match UnixStream::connect(&place.socket) {
-            Ok(stream) => stream,
-            // Nobody there, or only the file that a killed daemon left behind.
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    io::ErrorKind::NotFound
-                        | io::ErrorKind::ConnectionRefused
-                        | io::ErrorKind::NotADirectory
-                ) =>
-            {
-                return Ok(None);
-            }
-            Err(error) => return Err(crate::place::failed(&place.socket, &error)),
-        };
+        let Some(stream) = dial(place)? else { return Ok(None) };
         let welcome =
             Welcome { cortex: 0, version: String::new(), pid: 0, home: place.home.clone() };
-        let mut client = DaemonClient { stream: BufReader::new(stream), next: 0, welcome };
+        let mut client = DaemonClient {
+            stream: BufReader::new(stream),
+            place: place.clone(),
+            next: 0,
+            welcome,
+            wait: AnswerWait::Limit(place.patience),
+            awaited: "its greeting".to_owned(),
+        };
         let greeted = client.send(&Hello::ours()).and_then(|()| client.receive::<Greeting>());
         match greeted {
             Ok(Greeting::Welcome(welcome)) => {
                 client.welcome = welcome;
+                client.wait = AnswerWait::WhileThere(place.patience);
                 Ok(Some(client))
             }
             // It went away before it said anything: it was about to end.
@@ -77,9 +87,11 @@ impl DaemonClient {
         &self.welcome
     }
 
-    /// How long an answer may take; hooks have a budget.
-    pub fn set_patience(&self, patience: Option<Duration>) -> Result<()> {
-        self.stream.get_ref().set_read_timeout(patience).map_err(|error| gone(&error))
+    /// How long an answer may take, whatever the daemon does; hooks have a budget.
+    pub fn set_limit(&mut self, limit: Duration) -> Result<()> {
+        let limit = limit.max(STEP);
+        self.wait = AnswerWait::Limit(limit);
+        self.stream.get_ref().set_read_timeout(Some(limit)).map_err(|error| self.failure(&error))
     }
 
     pub fn ask<R: Operation>(&mut self, from: &CallerInfo, request: R) -> Result<R::Answer> {
@@ -89,24 +101,36 @@ impl DaemonClient {
 
     /// Answers any call, with the bytes that the operation wrote.
     pub(crate) fn answer(&mut self, from: &CallerInfo, call: Call) -> Result<Box<RawValue>> {
+        self.awaited = format!("the answer to {:?}", call.name());
         let body = CallBody { from: from.clone(), ask: call };
         self.request(RequestBody::Ask(Box::new(body)))
     }
 
+    /// A link that opens the page as the owner, once.
+    pub fn open_page(&mut self) -> Result<Value> {
+        self.awaited = "a link".to_owned();
+        let link = self.request(RequestBody::Open)?;
+        serde_json::from_str(link.get()).map_err(|error| protocol::garbled(&error))
+    }
+
     pub fn status(&mut self) -> Result<Value> {
+        self.awaited = "its status".to_owned();
         let status = self.request(RequestBody::Status)?;
         serde_json::from_str(status.get()).map_err(|error| protocol::garbled(&error))
     }
 
     /// Asks the daemon to end and waits until it has.
     pub fn stop(mut self) -> Result<()> {
+        self.awaited = "its end".to_owned();
         self.request(RequestBody::Stop)?;
         // Nothing more is sent; the connection ends when everything is on disk.
         let mut rest = Vec::new();
         match self.stream.read_to_end(&mut rest) {
             Ok(_) => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Ok(()),
-            Err(error) => Err(gone(&error)),
+            // It takes its time; whoever asked looks at the lock.
+            Err(error) if is_late(&error) => Ok(()),
+            Err(error) => Err(self.failure(&error)),
         }
     }
 
@@ -136,6 +160,7 @@ impl DaemonClient {
     ) -> Result<u8> {
         self.next += 1;
         let id = self.next;
+        self.awaited = "the end of the command".to_owned();
         self.send(&DaemonRequest { id, body: RequestBody::Run(body) })?;
         loop {
             let reply: DaemonReply = self.receive()?;
@@ -167,29 +192,71 @@ impl DaemonClient {
 
     fn send(&mut self, value: &impl serde::Serialize) -> Result<()> {
         let bytes = protocol::line(value)?;
-        self.stream.get_mut().write_all(&bytes).map_err(|error| gone(&error))
+        let sent = self.stream.get_mut().write_all(&bytes);
+        sent.map_err(|error| self.failure(&error))
     }
 
     fn receive<T: serde::de::DeserializeOwned>(&mut self) -> Result<T> {
         let mut bytes = Vec::new();
-        let limit = LINE_BYTES_MAX as u64 + 1;
-        (&mut self.stream).take(limit).read_until(b'\n', &mut bytes).map_err(|e| gone(&e))?;
+        loop {
+            let limit = (LINE_BYTES_MAX + 1 - bytes.len()) as u64;
+            // What came before a time-out is kept in `bytes`.
+            match (&mut self.stream).take(limit).read_until(b'\n', &mut bytes) {
+                Ok(_) => break,
+                Err(error) if is_late(&error) && self.is_still_there() => {}
+                Err(error) => return Err(self.failure(&error)),
+            }
+        }
         if bytes.last() != Some(&b'\n') {
             let cut = io::Error::from(io::ErrorKind::UnexpectedEof);
             return Err(if bytes.len() > LINE_BYTES_MAX {
                 protocol::too_large()
             } else {
-                gone(&cut)
+                self.failure(&cut)
             });
         }
         serde_json::from_slice(&bytes).map_err(|error| protocol::garbled(&error))
     }
+
+    /// Asks the daemon over a second connection whether it is there. One that is too busy for it is there.
+    fn is_still_there(&self) -> bool {
+        match self.wait {
+            AnswerWait::Limit(_) => false,
+            AnswerWait::WhileThere(patience) => {
+                let place = self.place.clone().waiting(patience);
+                match DaemonClient::connect(&place) {
+                    Ok(other) => other.is_none_or(|other| other.welcome.pid == self.welcome.pid),
+                    Err(error) => error.code == ErrorCode::TooManyConnections,
+                }
+            }
+        }
+    }
+
+    fn failure(&self, error: &io::Error) -> Error {
+        if !is_late(error) {
+            let message = format!("the daemon went away: {error}");
+            return Error::new(ErrorCode::DaemonGone, Fault::Busy, message)
+                .with_hint("try again; the next command starts it anew");
+        }
+        let (AnswerWait::WhileThere(wait) | AnswerWait::Limit(wait)) = self.wait;
+        late(&self.awaited, wait, process_of(self.stream.get_ref()))
+    }
 }
 
-fn gone(error: &io::Error) -> Error {
-    if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) {
-        return Error::new(ErrorCode::DaemonSlow, Fault::Busy, "the daemon did not answer in time");
-    }
-    Error::new(ErrorCode::DaemonGone, Fault::Busy, format!("the daemon went away: {error}"))
-        .with_hint("try again; the next command starts it anew")
+/// Nobody waits any longer: what for, how long it was, and what to do.
+pub(crate) fn late(awaited: &str, wait: Duration, process: Option<i32>) -> Error {
+    let seconds = wait.as_secs_f32();
+    let who = process.map_or_else(String::new, |pid| format!(" (process {pid})"));
+    let message = format!("the daemon{who} did not answer in {seconds} s; waited for {awaited}");
+    let hint = match process {
+        Some(pid) => format!(
+            "--wait SECONDS waits longer; if it was stopped, `kill -CONT {pid}` lets it go on and `kill -9 {pid}` ends it"
+        ),
+        None => "--wait SECONDS waits longer".to_owned(),
+    };
+    Error::new(ErrorCode::DaemonSlow, Fault::Busy, message).with_hint(hint)
+}
+
+pub(crate) fn is_late(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
 }

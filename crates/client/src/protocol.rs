@@ -62,6 +62,8 @@ pub enum RequestBody {
     /// Bytes for the command that runs, in base64; none: that was all.
     Input(String),
     Status,
+    /// A link that opens the page as the owner, once.
+    Open,
     Stop,
 }
 

@@ -6,6 +6,7 @@
 //! - `channels`: conversations that Cortex keeps, their runs and their files.
 //! - [`confinement`]: how runs and the tools they start are held in.
 //! - [`handle`]: the host as interfaces see it.
+//! - [`pools`]: places for work that blocks, so that no kind of it can stop another.
 //! - [`run_control`]: how operations start and stop runs without knowing the runner.
 //! - [`talents_host`]: talents in the daemon: the bus, the runner and the supervisor, tied to the memory.
 //! - [`server`]: accepts, answers and ends.
@@ -20,6 +21,7 @@ pub mod handle;
 pub mod host;
 pub mod mind_host;
 pub mod operations;
+pub mod pools;
 pub(crate) mod run_control;
 pub mod server;
 pub mod talents_host;

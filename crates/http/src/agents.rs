@@ -16,9 +16,12 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 
 use crate::App;
 use crate::input::{BODY_BYTES_MAX, caller_of};
+use crate::problem::Problem;
 use api::DEFAULT_ACTOR;
-use api::Result;
 use api::render::quotation::Author;
+use api::{ErrorCode, Result};
+use axum::http::StatusCode;
+use daemon::pools::WorkKind;
 use daemon::{Host, HostHandle};
 use mcp::Server;
 use mcp::backend::Backend;
@@ -51,8 +54,21 @@ async fn name_caller(State(host): State<Arc<Host>>, request: Request, next: Next
     match caller_of(&parts, "mcp") {
         Ok(mut caller) => {
             caller.author = Author::Agent;
+            let _place = match host.pools.enter(WorkKind::Tool).await {
+                Ok(place) => place,
+                Err(busy) => return Problem::from(busy).into_response(),
+            };
             parts.extensions.insert(Backend(Arc::new(HostHandle { host, caller })));
-            next.run(Request::from_parts(parts, body)).await
+            let answer = next.run(Request::from_parts(parts, body));
+            match tokio::time::timeout(WorkKind::Tool.limit(), answer).await {
+                Ok(response) => response,
+                Err(_) => Problem::new(
+                    StatusCode::SERVICE_UNAVAILABLE,
+                    ErrorCode::Deadline,
+                    "the request took too long",
+                )
+                .into_response(),
+            }
         }
         Err(problem) => problem.into_response(),
     }

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::App;
 
-const STYLE: &str = "\
+pub(super) const STYLE: &str = "\
 body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222;background:#fff}\
 h2{margin-top:2.5rem}code,pre{font:14px/1.45 ui-monospace,monospace}\
 pre{background:#f4f4f4;padding:.75rem;overflow:auto}\
@@ -185,7 +185,7 @@ fn shape(document: &Value, schema: &Value, depth: usize) -> String {
     text
 }
 
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 

@@ -12,9 +12,11 @@ use crate::problem::ProblemView;
 
 const ABOUT: &str = "Durable, verifiable memory for AI agents. Lists are arrays; `X-Total-Count` says how many there \
                      are in \
-all. Errors are problem details (RFC 9457) with a stable `code`. On this machine no token is needed unless one is set; \
-from elsewhere one always is. Agents find their tools at `/mcp` (Model Context Protocol, Streamable HTTP).";
+all. Errors are problem details (RFC 9457) with a stable `code`. Everything but `/healthz` is for the owner, who shows the \
+token of the home (`cortex token`, or the file `token` in it), or a cookie (`cortex open`); others show a grant. Agents find their tools at `/mcp` (Model Context Protocol, Streamable HTTP).";
 
+/// Routes that need no credential: one tells nothing, one is a secret itself.
+const OPEN: [&str; 2] = ["/healthz", "/open/{link}"];
 /// Requests whose `id` comes with the path.
 const NAMED_BY_PATH: [&str; 4] =
     ["UpdateRequest", "ArchiveRequest", "RestoreRequest", "SessionEndRequest"];
@@ -28,11 +30,20 @@ pub(super) fn complete(described: &OpenApi) -> Value {
         "description": ABOUT,
         "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
     });
-    document["security"] = json!([{}, {"bearer": []}]);
+    document["security"] = json!([{"bearer": []}, {"cookie": []}]);
     if let Some(components) = document["components"].as_object_mut() {
         components.insert(
             "securitySchemes".to_owned(),
-            json!({"bearer": {"type": "http", "scheme": "bearer"}}),
+            json!({
+                "bearer": {
+                    "type": "http", "scheme": "bearer",
+                    "description": "The token of the home, or one that a grant came with",
+                },
+                "cookie": {
+                    "type": "apiKey", "in": "cookie", "name": "cortex-…",
+                    "description": "Of a browser that followed a link of `cortex open`; the name ends with the home's own",
+                },
+            }),
         );
     }
     let schemas = &mut document["components"]["schemas"];
@@ -52,6 +63,9 @@ pub(super) fn complete(described: &OpenApi) -> Value {
 }
 
 fn finish(path: &str, operation: &mut Value) {
+    if OPEN.contains(&path) {
+        operation["security"] = json!([]);
+    }
     operation["responses"]["default"] = json!({
         "description": "What is wrong",
         "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},

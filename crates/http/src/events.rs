@@ -142,7 +142,7 @@ pub(super) async fn of_run(
     let total = log.events.len();
     let later =
         log.events.into_iter().filter(|event| after.is_none_or(|last| event.seq() > Some(last)));
-    Ok(listed(&later.take(limit).collect::<Vec<_>>(), total))
+    listed(&later.take(limit).collect::<Vec<_>>(), 0, total)
 }
 
 fn unread(run: &UseId, error: &std::io::Error) -> Problem {

@@ -1,11 +1,13 @@
 //! Who is let in. Asked before every route, also those that do not exist.
 //!
 //! A page in a browser can reach this machine's ports. It cannot choose the `Host` (a name of its own that it lets
-//! point here is refused) and cannot hide its `Origin` (only pages of this machine, or of hosts that were named, are
-//! answered).
+//! point here is refused) and cannot hide where it is from (`origin`).
 //!
-//! A token says who asks: the one that is set, the owner; a grant, a delegate. A token that is neither is refused also
-//! where none is needed: whoever shows one must not get more for showing a bad one.
+//! Whoever asks must show something: the token of the home or the one that is set, the cookie of a browser that the
+//! owner opened the page with, or a grant, which makes a delegate. Nobody is let in for being on this machine: other
+//! users are, and so are programs that may use the network but not the owner's files. Only `/healthz` is open, and a
+//! link, which is a secret itself. A token that is not known is refused also beside a cookie that is: whoever shows one
+//! must not get more for showing a bad one.
 
 use api::ErrorCode;
 use std::net::IpAddr;
@@ -13,33 +15,47 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use proof::Digest;
 
+use crate::connections::Admitted;
 use crate::metrics::Metrics;
+use crate::origin;
+use crate::browser;
 use crate::problem::Problem;
 use crate::{HttpServerSettings, scoped};
 use daemon::Host;
-use service::Delegate;
+use daemon::pools::WorkKind;
+use daemon::server::owner::OwnerKeys;
+use service::bearer::Bearers;
+use service::{Delegate, Environment as _, SystemEnvironment};
 
-/// Routes that tell nothing but that somebody is there.
-const OPEN_ROUTES: [&str; 3] = ["/health", "/healthz", "/readyz"];
+/// The route that tells nothing but that somebody is there and well.
+const OPEN_ROUTE: &str = "/healthz";
 
 #[derive(Debug)]
 pub(super) struct Guard {
     hosts: Vec<String>,
     own: IpAddr,
     token: Option<Digest>,
+    owner: Arc<OwnerKeys>,
+    bearers: Bearers,
     metrics: Arc<Metrics>,
     ops: Arc<Host>,
 }
 
 impl Guard {
-    pub(super) fn new(http: &HttpServerSettings, metrics: Arc<Metrics>, ops: Arc<Host>) -> Guard {
+    pub(super) fn new(
+        http: &HttpServerSettings,
+        owner: Arc<OwnerKeys>,
+        metrics: Arc<Metrics>,
+        ops: Arc<Host>,
+    ) -> Guard {
         let hosts = http.hosts.iter().map(|host| host.to_ascii_lowercase()).collect();
-        Guard { hosts, own: http.address.ip(), token: http.token, metrics, ops }
+        let bearers = Bearers::new(ops.folder());
+        Guard { hosts, own: http.address.ip(), token: http.token, owner, bearers, metrics, ops }
     }
 
     /// Lets a request in. Who shows a grant is a delegate.
@@ -49,44 +65,50 @@ impl Guard {
         let host = named.next().and_then(|host| host.to_str().ok());
         let in_address = request.uri().authority().map(axum::http::uri::Authority::as_str);
         let known = |text: &str| host_of(text).is_some_and(|host| self.is_known(&host));
-        if named.next().is_some() || !host.is_some_and(known) || !in_address.is_none_or(known) {
+        let host = host.filter(|host| known(host)).filter(|_| in_address.is_none_or(known));
+        let (Some(host), None) = (host, named.next()) else {
             return Err(Problem::new(
                 StatusCode::MISDIRECTED_REQUEST,
                 ErrorCode::HostRefused,
                 "this host name is not served",
             )
             .with_hint("use 127.0.0.1 or localhost, or add the name to http.allowed_hosts"));
-        }
-        for origin in headers.get_all(header::ORIGIN) {
-            let text = origin.to_str().unwrap_or_default();
-            let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
-            if !rest.is_some_and(known) {
-                return Err(Problem::new(
-                    StatusCode::FORBIDDEN,
-                    ErrorCode::OriginRefused,
-                    "pages of this origin are not answered",
-                )
-                .with_hint("add its host to http.allowed_hosts if it is yours"));
-            }
-        }
-        if OPEN_ROUTES.contains(&request.uri().path()) {
+        };
+        origin::check(request, host)?;
+        if is_open(request.uri().path()) {
             return Ok(None);
         }
-        let refused = |message: &str| {
-            Problem::new(StatusCode::UNAUTHORIZED, ErrorCode::TokenRefused, message)
-                .with_hint("send the header Authorization: Bearer TOKEN")
-        };
-        match (bearer(headers), self.token) {
-            (None, None) => Ok(None),
-            (None, Some(_)) => Err(refused("a token is needed")),
-            (Some(given), Some(token)) if service::config::http::token_digest(given) == token => {
-                Ok(None)
+        match (bearer(headers), self.has_cookie(headers)) {
+            (Some(given), _) => self.check_token(given),
+            (None, true) => origin::check_by_cookie(request, host).map(|()| None),
+            (None, false) => {
+                Err(refused("this is for the owner alone: show the token of this home"))
             }
-            (Some(given), _) => match scoped::delegate(given)? {
-                Some(delegate) => Ok(Some(delegate)),
-                None => Err(refused("this token is not known")),
-            },
         }
+    }
+
+    fn check_token(&self, given: &str) -> Result<Option<Arc<Delegate>>, Problem> {
+        let set = |token| service::config::http::token_digest(given) == token;
+        if self.owner.is_token(given) || self.token.is_some_and(set) {
+            return Ok(None);
+        }
+        match self.bearers.find(given)? {
+            Some(delegate) => Ok(Some(Arc::new(delegate))),
+            None => Err(refused("this token is not known")),
+        }
+    }
+
+    /// Does a browser ask with which the owner followed a link?
+    fn has_cookie(&self, headers: &HeaderMap) -> bool {
+        let name = self.owner.cookie_name();
+        let Ok(now) = SystemEnvironment.now() else { return false };
+        headers
+            .get_all(header::COOKIE)
+            .iter()
+            .filter_map(|header| header.to_str().ok())
+            .flat_map(|header| header.split(';'))
+            .filter_map(|cookie| cookie.trim().split_once('='))
+            .any(|(found, value)| found == name && self.owner.is_cookie(value, now))
     }
 
     async fn let_in(&self, request: &mut Request) -> Result<(), Problem> {
@@ -107,14 +129,11 @@ impl Guard {
             ));
         }
         let (ops, delegate) = (Arc::clone(&self.ops), Arc::clone(delegate));
-        let checked = tokio::task::spawn_blocking(move || {
+        let check = move || {
             let caller = scoped::caller(&delegate)?;
             ops.service.check_delegate(&caller)
-        });
-        checked
-            .await
-            .unwrap_or_else(|error| Err(service::Error::internal(error.to_string())))
-            .map_err(Problem::from)
+        };
+        Ok(self.ops.pools.run(WorkKind::Read, check).await??)
     }
 
     fn is_known(&self, host: &str) -> bool {
@@ -142,11 +161,32 @@ fn host_of(authority: &str) -> Option<String> {
     Some(host.to_ascii_lowercase())
 }
 
+fn is_open(path: &str) -> bool {
+    path == OPEN_ROUTE || path.starts_with(browser::LINKS)
+}
+
+/// Nobody is let in for nothing; what to do about it depends on who asks, so all ways are told.
+fn refused(message: &str) -> Problem {
+    Problem::new(StatusCode::UNAUTHORIZED, ErrorCode::TokenRefused, message).with_hint(
+        "`cortex open` opens the page as its owner, `cortex curl PATH` asks as its owner; programs send the header \
+         Authorization: Bearer TOKEN with what `cortex token` prints",
+    )
+}
+
 fn bearer(headers: &HeaderMap) -> Option<&str> {
     let text = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, token) = text.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
 }
+
+/// On every answer: no page elsewhere may frame it, hold a window of it, load it as a part, or learn its address.
+const EVERYWHERE: [(&str, &str); 5] = [
+    ("x-content-type-options", "nosniff"),
+    ("x-frame-options", "DENY"),
+    ("cross-origin-resource-policy", "same-origin"),
+    ("cross-origin-opener-policy", "same-origin"),
+    ("referrer-policy", "no-referrer"),
+];
 
 pub(super) async fn watch(
     State(guard): State<Arc<Guard>>,
@@ -156,12 +196,23 @@ pub(super) async fn watch(
     let started = Instant::now();
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().cloned();
+    let shown = browser::is_for_a_person(request.headers());
+    let known = !is_open(request.uri().path());
     let mut response = match guard.let_in(&mut request).await {
-        Ok(()) => next.run(request).await,
+        Ok(()) => {
+            let mut response = next.run(request).await;
+            if known {
+                response.extensions_mut().insert(Admitted);
+            }
+            response
+        }
+        Err(problem) if shown => browser::refusal(&problem),
         Err(problem) => problem.into_response(),
     };
     let headers = response.headers_mut();
-    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    for (name, value) in EVERYWHERE {
+        headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+    }
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     let route = route.as_ref().map_or("unmatched", MatchedPath::as_str);
     guard.metrics.count(&method, route, response.status(), started.elapsed());
@@ -199,7 +250,10 @@ mod tests {
         let settings = service::Settings::default();
         let service = service::Service::new("nowhere", settings, std::time::Duration::ZERO);
         let ops = Host::new(service, std::collections::BTreeMap::new());
-        let guard = Guard::new(&http, Arc::new(Metrics::new(Instant::now())), Arc::new(ops));
+        let home = tempfile::TempDir::new().unwrap();
+        let owner = Arc::new(OwnerKeys::new(home.path()).unwrap());
+        let metrics = Arc::new(Metrics::new(Instant::now()));
+        let guard = Guard::new(&http, owner, metrics, Arc::new(ops));
         for known in ["localhost", "127.0.0.1", "127.1.2.3", "[::1]", "notes.example"] {
             assert!(guard.is_known(known), "{known}");
         }

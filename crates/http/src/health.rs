@@ -4,6 +4,9 @@
 
 use api::ErrorCode;
 use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use axum::Json;
 use axum::extract::State;
@@ -12,13 +15,18 @@ use axum::response::{IntoResponse, Response};
 use proof::actor::ActorName;
 use serde::Serialize;
 use serde_json::{Value, json};
+use tokio::sync::Mutex;
+use tokio::time::timeout;
 use utoipa::ToSchema;
 
 use crate::problem::Problem;
 use crate::{App, Reply};
 use api::DEFAULT_ACTOR;
 use api::mind::WarmupView;
+use api::proof::RootRequest;
 use daemon::Host;
+use daemon::dispatch::HostOperation as _;
+use daemon::pools::WorkKind;
 use service::Caller;
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -42,13 +50,74 @@ pub(super) async fn health() -> Response {
     Json(HEALTHY).into_response()
 }
 
-/// The same as `/health`.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Pulse {
+    /// Always `ok`.
+    status: &'static str,
+}
+
+/// Somebody is there, reads and writes. Needs no token, and tells nothing else.
 #[utoipa::path(
     get, path = "/healthz", tag = "health", operation_id = "healthz",
-    responses((status = 200, description = "It is there", body = Health)),
+    responses(
+        (status = 200, description = "It is well", body = Pulse),
+        (status = 503, description = "It does not read or write in time"),
+    ),
 )]
-pub(super) async fn alive() -> Response {
-    Json(HEALTHY).into_response()
+pub(super) async fn alive(State(app): State<App>) -> Reply {
+    if app.pulse.is_well(&app.ops).await {
+        return Ok(Json(Pulse { status: "ok" }).into_response());
+    }
+    Err(Problem::new(
+        StatusCode::SERVICE_UNAVAILABLE,
+        ErrorCode::NotReady,
+        "the memory cannot be read and written in time",
+    ))
+}
+
+/// How long reading and writing may take together.
+const PULSE_WAIT: Duration = Duration::from_secs(2);
+/// How long an outcome is told again: whoever asks often costs no more.
+const PULSE_AGE: Duration = Duration::from_secs(1);
+
+/// When it was last tried to read and to write, and whether that went well.
+#[derive(Debug, Default)]
+pub(super) struct PulseCache {
+    last: Mutex<Option<(Instant, bool)>>,
+}
+
+impl PulseCache {
+    async fn is_well(&self, ops: &Arc<Host>) -> bool {
+        // Of many who ask at once, one tries and the others hear of it.
+        let Ok(mut last) = timeout(2 * PULSE_WAIT, self.last.lock()).await else { return false };
+        if let Some((at, well)) = *last
+            && at.elapsed() < PULSE_AGE
+        {
+            return well;
+        }
+        let well = matches!(timeout(PULSE_WAIT, beat(Arc::clone(ops))).await, Ok(Ok(())));
+        *last = Some((Instant::now(), well));
+        well
+    }
+}
+
+/// Reads the root of the default actor and writes a file of the home to the disk, in the places where others read and
+/// write.
+async fn beat(ops: Arc<Host>) -> Result<(), Problem> {
+    let host = Arc::clone(&ops);
+    let read = move || -> service::Result<()> {
+        let caller = Caller::new(ActorName::parse(DEFAULT_ACTOR)?, "http");
+        RootRequest {}.run(&host, &caller).map(drop)
+    };
+    ops.pools.run(WorkKind::Read, read).await??;
+    let path = ops.folder().join("run").join("health");
+    let write = move || -> std::io::Result<()> {
+        let mut file = std::fs::File::create(&path)?;
+        file.write_all(b"ok")?;
+        file.sync_data()
+    };
+    let written = ops.pools.run(WorkKind::Write, write).await?;
+    written.map_err(|error| Problem::from(api::Error::internal(error.to_string())))
 }
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -75,7 +144,7 @@ pub(super) async fn ready(State(app): State<App>) -> Reply {
             Caller::new(ActorName::parse(DEFAULT_ACTOR).map_err(service::Error::from)?, "http");
         Ok((ops.service.actor_count()?, ops.warmth(&caller)?))
     };
-    match app.run(look).await {
+    match app.run(WorkKind::Read, look).await {
         Ok((actors, warmup)) => {
             let services = app.hands.iter().flat_map(|hands| hands.services());
             let services = services.map(|service| (service.name, json!(service.health))).collect();

@@ -1,6 +1,8 @@
 //! The HTTP interface: JSON for programs, and the tools of agents at `/mcp`.
 //!
-//! - `guard`: which hosts, origins and tokens are let in, on every route; `scoped`: grants as tokens.
+//! - `connections`: how many there may be, and how long each may take.
+//! - `guard`: which hosts and credentials are let in, on every route; `origin`: which pages; `scoped`: grants as tokens.
+//! - `browser`: the link that makes a browser the owner's, and what a person reads who is not let in.
 //! - `input`, `problem`: requests into operations, errors into problem details.
 //! - `memories`, `search`, `relations`, `sessions`, `overview`, `proofs`, `transfer`, `health`: the routes.
 //! - `runs`, `events`: talents, and what happens, as it happens; `run_lookup`: which run a path names.
@@ -11,10 +13,13 @@
 //! - `page`: the page for people, embedded.
 //!
 //! What must stay true: routes only translate; every operation runs on a thread that may block; lists are arrays, never
-//! null, with the true total in `X-Total-Count`; a page of another site never gets an answer.
+//! null, with the true total in `X-Total-Count`; whoever shows nothing learns nothing but that somebody is there; a page
+//! of another origin never gets an answer.
 
 mod agents;
+mod browser;
 mod channels;
+mod connections;
 mod docs;
 mod document;
 mod events;
@@ -24,6 +29,7 @@ mod input;
 mod memories;
 mod metrics;
 mod mind;
+mod origin;
 mod overview;
 mod page;
 mod problem;
@@ -39,7 +45,7 @@ mod transfer;
 use std::sync::Arc;
 use std::time::Instant;
 
-use axum::http::{HeaderName, HeaderValue, StatusCode};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
 use serde::Serialize;
@@ -51,9 +57,12 @@ use utoipa_axum::routes;
 use api::Error;
 use daemon::Host;
 use daemon::dispatch::HostOperation;
+use daemon::pools::WorkKind;
 use daemon::server::HttpParts;
+use daemon::server::owner::OwnerKeys;
 use daemon::talents_host::TalentsHost;
 use guard::Guard;
+use health::PulseCache;
 use metrics::Metrics;
 use problem::Problem;
 use service::Caller;
@@ -62,6 +71,8 @@ use service::Caller;
 #[derive(Clone, Debug)]
 struct App {
     ops: Arc<Host>,
+    owner: Arc<OwnerKeys>,
+    pulse: Arc<PulseCache>,
     metrics: Arc<Metrics>,
     /// Absent if talents cannot run here.
     hands: Option<Arc<TalentsHost>>,
@@ -72,15 +83,14 @@ struct App {
 }
 
 impl App {
-    /// Runs work on a thread that may block. A panic is an answer too.
+    /// Runs work on a thread that may block, in a place of its kind.
     async fn run<T: Send + 'static>(
         &self,
+        kind: WorkKind,
         work: impl FnOnce(&Host) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
         let ops = Arc::clone(&self.ops);
-        tokio::task::spawn_blocking(move || work(&ops)).await.unwrap_or_else(|_| {
-            Err(Error::internal("the operation failed unexpectedly; the log says more").into())
-        })
+        self.ops.pools.run(kind, move || work(&ops)).await?
     }
 
     /// Runs one operation.
@@ -89,7 +99,7 @@ impl App {
         caller: Caller,
         request: R,
     ) -> Result<R::Answer, Problem> {
-        self.run(move |ops| Ok(request.run(ops, &caller)?)).await
+        self.run(WorkKind::of(R::NAME), move |ops| Ok(request.run(ops, &caller)?)).await
     }
 
     /// Runs one operation and answers with what it returned.
@@ -101,9 +111,38 @@ impl App {
 /// What a route answers.
 type Reply = Result<Response, Problem>;
 
-/// A page of a list; the header says how many there are in all.
-fn listed(items: &impl Serialize, total: usize) -> Response {
-    let mut response = Json(items).into_response();
+/// Bytes of a list in one answer; the first item comes whatever it has.
+const LIST_BYTES_MAX: usize = 8 * 1_048_576;
+
+/// A page of a list that starts at `offset`; a header says how many there are in all. A page with more bytes than an
+/// answer may have ends before, and another header says where the next one starts.
+fn listed<T: Serialize>(items: &[T], offset: usize, total: usize) -> Reply {
+    let mut body = vec![b'['];
+    let mut next = None;
+    for (place, item) in items.iter().enumerate() {
+        let text = serde_json::to_vec(item).map_err(|error| Error::internal(error.to_string()))?;
+        if place > 0 && body.len() + text.len() > LIST_BYTES_MAX {
+            next = Some(offset + place);
+            break;
+        }
+        if place > 0 {
+            body.push(b',');
+        }
+        body.extend_from_slice(&text);
+    }
+    body.push(b']');
+    let response = ([(header::CONTENT_TYPE, "application/json")], body).into_response();
+    let mut response = with_total(response, total);
+    if let Some(next) = next {
+        response
+            .headers_mut()
+            .insert(HeaderName::from_static("x-next-offset"), HeaderValue::from(next));
+    }
+    Ok(response)
+}
+
+/// An answer with how many there are in all.
+fn with_total(mut response: Response, total: usize) -> Response {
     let name = HeaderName::from_static("x-total-count");
     response.headers_mut().insert(name, HeaderValue::from(total));
     response
@@ -115,23 +154,25 @@ fn created(body: &impl Serialize) -> Response {
 
 /// Answers until `end` says so; what is under way then is finished.
 pub async fn serve(parts: HttpParts) -> std::io::Result<()> {
-    let HttpParts { listener, settings: http, host: ops, talents: hands, ending: mut end } = parts;
+    let HttpParts { listener, settings: http, host: ops, owner, talents: hands, ending: mut end } =
+        parts;
     transfer::sweep(ops.folder());
     let (tools, end_streams) =
         agents::route(&http, Arc::clone(&ops)).map_err(std::io::Error::other)?;
-    let router = router(&http, ops, hands, end.clone(), tools);
+    let router = router(&http, ops, owner, hands, end.clone(), tools);
     let ended = async move {
         // An error means that the daemon is gone, which is an end as well.
         let _ = end.wait_for(|end| *end).await;
         end_streams();
     };
-    axum::serve(listener, router).with_graceful_shutdown(ended).await
+    connections::serve(listener, router, ended).await
 }
 
 /// Every route, with its entry in the document. Nothing is routed that is not described, but for `/mcp`, which speaks a
 /// protocol of its own.
 fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
+        .routes(routes!(browser::open))
         .routes(routes!(health::health))
         .routes(routes!(health::alive))
         .routes(routes!(health::ready))
@@ -203,6 +244,7 @@ fn routes() -> OpenApiRouter<App> {
 fn router(
     http: &HttpServerSettings,
     ops: Arc<Host>,
+    owner: Arc<OwnerKeys>,
     hands: Option<Arc<TalentsHost>>,
     ending: watch::Receiver<bool>,
     tools: Router<App>,
@@ -211,13 +253,15 @@ fn router(
     let document = document::complete(&described);
     let app = App {
         ops,
+        owner: Arc::clone(&owner),
+        pulse: Arc::default(),
         metrics: Arc::new(Metrics::new(Instant::now())),
         hands,
         ending,
         page: docs::render(&document).into(),
         document: document.to_string().into(),
     };
-    let guard = Guard::new(http, Arc::clone(&app.metrics), Arc::clone(&app.ops));
+    let guard = Guard::new(http, owner, Arc::clone(&app.metrics), Arc::clone(&app.ops));
     routes
         .merge(tools)
         .merge(page::routes())

@@ -21,6 +21,7 @@ use api::save::{EntityView, SaveAnswer, SaveRequest, SaveStatus};
 use api::stats::EntitiesRequest;
 use api::{Error, Fault};
 use daemon::Host;
+use daemon::pools::WorkKind;
 use service::Caller;
 
 /// Set by the server, whatever a caller sends.
@@ -71,7 +72,8 @@ pub(super) fn shown(ops: &Host, caller: &Caller, id: u64) -> service::Result<Get
     ops.service.get(caller, GetRequest { id, quiet: true, ..GetRequest::default() })
 }
 
-/// Lists memories, newest first. `X-Total-Count` says how many match in all.
+/// Lists memories, newest first. `X-Total-Count` says how many match in all. A page of more than 8 MiB ends before its
+/// limit; `X-Next-Offset` says where to go on.
 #[utoipa::path(
     get, path = "/api/observations", tag = "memories", operation_id = "list_observations",
     params(ListRequest),
@@ -83,8 +85,9 @@ pub(super) async fn list(
     QueryParameters(mut request): QueryParameters<ListRequest>,
 ) -> Reply {
     request.limit = page(request.limit, LIST_MAX)?;
+    let offset = request.offset;
     let answer = app.ask(caller, request).await?;
-    Ok(listed(&answer.memories, answer.total))
+    listed(&answer.memories, offset, answer.total)
 }
 
 /// Saves a memory, or the next version of the one that its topic key names.
@@ -104,7 +107,7 @@ pub(super) async fn create(State(app): State<App>, Asker(caller): Asker, body: B
         }
     }
     let saved = app
-        .run(move |ops| {
+        .run(WorkKind::Write, move |ops| {
             let saved = ops.service.save(&caller, request)?;
             let memory = match shown(ops, &caller, saved.id) {
                 // A delegate that may write but not read knows what it wrote.
@@ -215,7 +218,7 @@ pub(super) async fn amend(
 async fn change(app: &App, caller: Caller, id: u64, body: Body) -> Reply {
     let mut body = body.without(&SET_BY_SERVER).without(&STANDING);
     let answer = app
-        .run(move |ops| {
+        .run(WorkKind::Write, move |ops| {
             // A memory that was read comes back with all it has; what is sent as it is asks for no change.
             let current = match shown(ops, &caller, id) {
                 // A delegate that may write but not read sends what it wants changed.
@@ -344,5 +347,5 @@ pub(super) async fn unpin(State(app): State<App>, Asker(caller): Asker, Id(id): 
 )]
 pub(super) async fn entities(State(app): State<App>, Asker(caller): Asker, Id(id): Id) -> Reply {
     let answer = app.ask(caller, EntitiesRequest { id }).await?;
-    Ok(listed(&answer.entities, answer.entities.len()))
+    listed(&answer.entities, 0, answer.entities.len())
 }

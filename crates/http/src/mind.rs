@@ -26,6 +26,7 @@ use api::mind::{
     UndoRequest,
 };
 use daemon::operations::admin::{AdminRun, AdminTurn};
+use daemon::pools::WorkKind;
 
 /// Bulletins one page of the history holds.
 const HISTORY_MAX: usize = 200;
@@ -57,7 +58,7 @@ pub(super) async fn history(
 ) -> Reply {
     request.limit = page(request.limit, HISTORY_MAX)?;
     let answer = app.ask(caller, request).await?;
-    Ok(listed(&answer.bulletins, answer.total))
+    listed(&answer.bulletins, 0, answer.total)
 }
 
 /// Asks the memory as the mind does: `mode` recent, important, typed (by `memory_types`) or hybrid (by `query`).
@@ -235,7 +236,7 @@ pub(super) async fn chat(
     if !wants_stream(&headers) {
         return app.reply(caller, request).await;
     }
-    let turn = app.run(move |ops| Ok(ops.admin_begin(&caller, request)?)).await?;
+    let turn = app.run(WorkKind::Write, move |ops| Ok(ops.admin_begin(&caller, request)?)).await?;
     let (send, pieces) = mpsc::channel(PIECES);
     match turn {
         AdminTurn::Answered(answer) => {

@@ -46,6 +46,18 @@ impl Problem {
         })
     }
 
+    pub(super) fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    pub(super) fn detail(&self) -> &str {
+        &self.error.message
+    }
+
+    pub(super) fn hint(&self) -> Option<&str> {
+        self.error.hint.as_deref()
+    }
+
     #[must_use]
     pub(super) fn with_hint(mut self, hint: impl Into<String>) -> Problem {
         self.error = self.error.with_hint(hint);

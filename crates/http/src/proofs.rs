@@ -5,11 +5,14 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::input::{Asker, Body, Id, Name, QueryParameters};
-use crate::{App, Reply, created, listed, scoped};
+use crate::{App, Reply, created, listed};
 use api::grants::{
     GrantAnswer, GrantListRequest, GrantRequest, GrantView, RevokeAnswer, RevokeRequest,
 };
 use api::proof::{ProveAnswer, ProveRequest, RootAnswer, RootRequest, VerifyAnswer, VerifyRequest};
+use daemon::Host;
+use daemon::pools::WorkKind;
+use service::bearer::Bearers;
 
 /// The root that commits to everything that is remembered.
 #[utoipa::path(
@@ -61,7 +64,7 @@ pub(super) async fn verify(State(app): State<App>, Asker(caller): Asker, body: B
 )]
 pub(super) async fn scopes(State(app): State<App>, Asker(caller): Asker) -> Reply {
     let answer = app.ask(caller, GrantListRequest {}).await?;
-    Ok(listed(&answer.grants, answer.grants.len()))
+    listed(&answer.grants, 0, answer.grants.len())
 }
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -69,12 +72,12 @@ pub(super) async fn scopes(State(app): State<App>, Asker(caller): Asker) -> Repl
 pub(super) struct GrantReply {
     #[serde(flatten)]
     grant: GrantAnswer,
-    /// The file as a bearer token. Absent if the delegate brought a key of its own.
+    /// A bearer token that stands for the grant, told once. Absent if the delegate brought a key of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     token: Option<String>,
 }
 
-/// Lets somebody else read or change a part, until a time. The secret is in this answer and nowhere else.
+/// Lets somebody else read or change a part, until a time. The token is in this answer and nowhere else.
 #[utoipa::path(
     post, path = "/api/scopes", tag = "proofs", operation_id = "grant_scope",
     request_body = GrantRequest,
@@ -82,10 +85,19 @@ pub(super) struct GrantReply {
 )]
 pub(super) async fn grant(State(app): State<App>, Asker(caller): Asker, body: Body) -> Reply {
     let request: GrantRequest = body.read()?;
-    let grant = app.ask(caller, request).await?;
-    let usable = grant.file.secret_key.is_some();
-    let token = if usable { Some(scoped::token(&grant.file)?) } else { None };
-    Ok(created(&GrantReply { grant, token }))
+    let give = move |ops: &Host| {
+        let mut grant = ops.service.grant(&caller, request)?;
+        let mut drawn = [0; 32];
+        caller.environment.fill(&mut drawn)?;
+        let token = match &grant.file.secret_key {
+            Some(_) => Some(Bearers::new(ops.folder()).issue(&grant.file, drawn, caller.now()?)?),
+            None => None,
+        };
+        // The key stays here; whoever shows the token is signed for.
+        grant.file.secret_key = None;
+        Ok(GrantReply { grant, token })
+    };
+    Ok(created(&app.run(WorkKind::Write, give).await?))
 }
 
 #[derive(Debug, Default, Deserialize, IntoParams)]

@@ -15,6 +15,7 @@ use crate::{App, Reply, created, listed};
 use api::graph::{GraphAnswer, GraphRequest, RelateRequest, UnrelateRequest};
 use api::memory::{EdgeView, Memory};
 use api::score::ScoreRequest;
+use daemon::pools::WorkKind;
 
 /// Relates one memory to another.
 #[utoipa::path(
@@ -110,7 +111,7 @@ pub(super) async fn related(
     QueryParameters(asked): QueryParameters<WalkParameters>,
 ) -> Reply {
     let memories = app
-        .run(move |ops| {
+        .run(WorkKind::Read, move |ops| {
             let mut memories = Vec::new();
             for node in ops.service.graph(&caller, asked.into_request(id))?.nodes {
                 let Some(memory) = found(ops, &caller, node.id)? else { continue };
@@ -119,7 +120,7 @@ pub(super) async fn related(
             Ok(memories)
         })
         .await?;
-    Ok(listed(&memories, memories.len()))
+    listed(&memories, 0, memories.len())
 }
 
 /// What a memory is worth, and why. `last_accessed` is there also when it is null.

@@ -17,8 +17,9 @@ use utoipa::{IntoParams, ToSchema};
 use crate::input::{Asker, Body, Name, QueryParameters};
 use crate::problem::Problem;
 use crate::run_lookup::{hands, no_run, run_id};
-use crate::{App, Reply, listed};
+use crate::{App, Reply, with_total};
 use api::{Error, ErrorCode};
+use daemon::pools::WorkKind;
 use service::access::for_owner;
 
 /// The caller of runs that come over HTTP; callers with different names are served in turn.
@@ -128,7 +129,7 @@ pub(super) async fn list(
         _ => RunScope::All,
     };
     let runs = hands(&app)?.runner().list(scope, &query);
-    Ok(listed(&runs, runs.total))
+    Ok(with_total(Json(&runs).into_response(), runs.total))
 }
 
 /// One run: what is known of it while it goes on, and what the index has of it when it has ended.
@@ -206,7 +207,7 @@ pub(super) async fn talents(State(app): State<App>, Asker(caller): Asker) -> Rep
     for_owner(&caller)?;
     let live = Arc::clone(hands(&app)?);
     let view = app
-        .run(move |_| {
+        .run(WorkKind::Read, move |_| {
             let hands = live.context()?;
             let shelf = &hands.catalog;
             let talents: Vec<Value> = shelf.all().map(|talent| hands.shown(talent)).collect();

@@ -1,20 +1,19 @@
 //! Search: by a question, and by what is near a memory.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use axum::response::IntoResponse;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::input::{Asker, Id, QueryParameters};
 use crate::memories::shown;
 use crate::problem::Problem;
-use crate::{App, Reply};
+use crate::{App, Reply, listed};
 use api::memory::Memory;
 use api::search::{ArmView, HitView, SearchRequest};
 use api::{ErrorCode, Fault};
 use daemon::Host;
+use daemon::pools::WorkKind;
 use service::Caller;
 
 /// Hits of a search that names no limit.
@@ -142,7 +141,7 @@ pub(super) async fn similar(
 /// Hits with the memories in full.
 async fn answer(app: &App, caller: Caller, request: SearchRequest) -> Reply {
     let hits = app
-        .run(move |ops| {
+        .run(WorkKind::Read, move |ops| {
             let mut hits = Vec::new();
             for hit in ops.service.search(&caller, request)?.hits {
                 // A delegate may be allowed to find but not to read, and each reading would count as a use of its
@@ -160,7 +159,7 @@ async fn answer(app: &App, caller: Caller, request: SearchRequest) -> Reply {
             Ok(hits)
         })
         .await?;
-    Ok(Json(hits).into_response())
+    listed(&hits, 0, hits.len())
 }
 
 /// What a hit shows of a memory, with the preview for its content.

@@ -30,8 +30,9 @@ pub(super) async fn list(
     QueryParameters(mut request): QueryParameters<SessionListRequest>,
 ) -> Reply {
     request.limit = page(request.limit, SESSIONS_MAX)?.or(Some(SESSIONS_MAX));
+    let offset = request.offset;
     let answer = app.ask(caller, request).await?;
-    Ok(listed(&answer.sessions, answer.total))
+    listed(&answer.sessions, offset, answer.total)
 }
 
 /// Starts a session. Starting one that lives is no mistake; one that has ended cannot start again.
@@ -125,8 +126,9 @@ pub(super) async fn prompts(
     QueryParameters(mut request): QueryParameters<PromptListRequest>,
 ) -> Reply {
     request.limit = page(request.limit, PROMPTS_MAX)?;
+    let offset = request.offset;
     let answer = app.ask(caller, request).await?;
-    Ok(listed(&answer.prompts, answer.total))
+    listed(&answer.prompts, offset, answer.total)
 }
 
 /// Keeps what somebody asked.

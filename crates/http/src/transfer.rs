@@ -26,6 +26,7 @@ use crate::problem::Problem;
 use crate::{App, Reply};
 use api::transfer::{ExportRequest, ImportRequest};
 use api::{Error, ErrorCode, Fault};
+use daemon::pools::WorkKind;
 use transfer::ImportReport;
 
 /// Bytes of an upload.
@@ -35,6 +36,8 @@ const PIECE_WAIT: Duration = Duration::from_secs(30);
 /// Bytes of a piece of an export, and pieces that wait for a slow reader.
 const PIECE_BYTES: usize = 65_536;
 const PIECES: usize = 4;
+/// How long an export waits for one of the places for streams.
+const STREAM_WAIT: Duration = Duration::from_millis(200);
 /// Types that no page can send without asking first.
 const TYPES: [&str; 5] = [
     "application/x-ndjson",
@@ -62,7 +65,8 @@ pub(super) async fn export(
 ) -> Reply {
     // What is wrong from the start is said with a status; later there is no place for one.
     let (ops, whose) = (Arc::clone(&app.ops), caller.clone());
-    app.run(move |ops| Ok(ops.service.existing(&whose).map(drop)?)).await?;
+    app.run(WorkKind::Read, move |ops| Ok(ops.service.existing(&whose).map(drop)?)).await?;
+    let place = app.ops.pools.enter_within(WorkKind::Stream, STREAM_WAIT).await?;
     let (send, pieces) = mpsc::channel::<Piece>(PIECES);
     tokio::task::spawn_blocking(move || {
         let mut out = BufWriter::with_capacity(PIECE_BYTES, Pieces(send.clone()));
@@ -71,6 +75,7 @@ pub(super) async fn export(
             // Sending fails if the caller is gone, who then sees no last line.
             let _ = send.blocking_send(Err(std::io::Error::other(error.to_string())));
         }
+        drop(place);
     });
     let headers = [
         (header::CONTENT_TYPE, "application/x-ndjson"),
@@ -137,7 +142,7 @@ pub(super) async fn import(
     let mut upload = Upload::new(app.ops.folder())?;
     upload.fill(body).await?;
     let report = app
-        .run(move |ops| {
+        .run(WorkKind::Long, move |ops| {
             Ok(transfer::operations::import(&ops.service, &caller, &asked, &upload.path)?)
         })
         .await?;

@@ -90,7 +90,7 @@ pub const DAMAGE_NOTES_MAX: usize = 1_024;
 
 /// Attestations of one intent that count before the limiter refuses more within a second.
 pub const ATTEST_BURST: u32 = 5;
-/// Violations of one grant that are journaled in a burst; more are refused without an entry until the clock moves on.
+/// Violations of one grant within a second; with more, the grant is refused until the clock moves on.
 pub const VIOLATION_BURST: u32 = 20;
 /// Links in a chain of attenuated grants.
 pub const GRANT_CHAIN_MAX: usize = 8;

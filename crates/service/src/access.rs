@@ -7,7 +7,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use api::{DEFAULT_ACTOR, ErrorCode, Operation};
+use api::{DEFAULT_ACTOR, ErrorCode, Fault, Operation};
+use kernel::actor::ActorName;
 use kernel::command::{Command, Receipt, Stamp};
 use kernel::grants::{Authority, Gate, Permission};
 use kernel::memory::{Head, MemoryId, Salt};
@@ -20,6 +21,9 @@ use crate::error::{Error, Result};
 /// How long a caller waits for those who hold an actor to which a write failed.
 const REOPEN_WAIT: Duration = Duration::from_secs(2);
 const REOPEN_STEP: Duration = Duration::from_millis(5);
+
+/// Actors of one home.
+pub const ACTORS_MAX: usize = 1_024;
 
 /// An actor as one caller may read it.
 #[derive(Debug)]
@@ -86,7 +90,20 @@ impl Service {
     /// The caller's actor, made if it is new.
     pub fn cortex(&self, caller: &Caller) -> Result<Arc<Cortex>> {
         for_owner(caller)?;
+        self.check_room(&caller.actor)?;
         self.reached(caller)
+    }
+
+    /// A home holds so many actors and no more: a name in a header must not fill a disk.
+    fn check_room(&self, actor: &ActorName) -> Result<()> {
+        let is_there = self.home.if_open(actor).is_some() || self.home.has(actor);
+        if is_there || self.actor_count()? < ACTORS_MAX {
+            return Ok(());
+        }
+        let message =
+            format!("a home holds at most {ACTORS_MAX} actors, and {actor} would be one more");
+        Err(Error::new(ErrorCode::TooMany, Fault::Conflict, message)
+            .with_hint("use an actor that is there (`cortex actors`), or another home"))
     }
 
     /// The actor. One to which a write failed is opened anew when nobody holds it any more, which takes those who do a
@@ -112,6 +129,12 @@ impl Service {
 
     /// The same for whoever asks. What a delegate does with it must pass [`Service::authority`].
     pub fn opened(&self, caller: &Caller) -> Result<Arc<Cortex>> {
+        // Said the same way whether that actor is there or not: a delegate must not learn who else has a memory here.
+        if let Some(delegate) = &caller.delegate
+            && delegate.actor() != caller.actor.as_str()
+        {
+            return Err(kernel::Error::GrantRefused("it is for another actor".to_owned()).into());
+        }
         if caller.actor.as_str() != DEFAULT_ACTOR && !self.home.has(&caller.actor) {
             return Err(Error::missing("actor", &caller.actor));
         }

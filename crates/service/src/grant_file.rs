@@ -1,6 +1,6 @@
 //! Grant files and keys: what an owner hands to a delegate, and what both sign with.
 //!
-//! A grant file is JSON. As a bearer token over HTTP it is the same bytes in base64. What the file says about itself
+//! A grant file is JSON. Over HTTP a bearer token stands for it (`bearer`). What the file says about itself
 //! counts for nothing: the grants in it are signed, and judged by the journal.
 
 use std::fs::OpenOptions;
@@ -31,6 +31,13 @@ pub(crate) fn of_grant(grant: &SignedGrant, secret: Option<&SigningKey>) -> Gran
         public_key: encode_hex(&inner.audience),
         secret_key: secret.map(|key| encode_hex(&key.to_bytes())),
     }
+}
+
+/// The file of a chain of grants, with the secret key of whoever holds the last one if it is to hold it.
+pub fn of_chain(chain: &[SignedGrant], secret: Option<&SigningKey>) -> Result<GrantFile> {
+    let last = chain.last().ok_or_else(|| Error::invalid("grant", "it holds no grant"))?;
+    let chain = chain.iter().map(SignedGrant::to_token).collect();
+    Ok(GrantFile { chain, ..of_grant(last, secret) })
 }
 
 /// The delegate that the file makes of whoever holds it. `key` is its own, if the file has none; `files` is where both

@@ -148,7 +148,7 @@ impl Service {
     }
 }
 
-fn lanes(names: &[String]) -> Result<Vec<Permission>> {
+pub(crate) fn lanes(names: &[String]) -> Result<Vec<Permission>> {
     let permission = |name: &String| {
         Permission::from_name(name).ok_or_else(|| {
             let all = Permission::ALL.map(Permission::name).join(", ");

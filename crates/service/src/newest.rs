@@ -108,6 +108,7 @@ fn hit(reader: &MemoryReader<'_>, row: MemoryRow) -> Result<Hit> {
         body,
         standing: row.standing,
         score: 0,
+        signals: None,
         arms: Vec::new(),
         by_model: false,
     })

@@ -114,9 +114,12 @@ codes! {
     DaemonGone "daemon_gone",
     DaemonSlow "daemon_slow",
     DaemonStart "daemon_start",
+    Deadline "deadline",
+    HomeFolder "home_folder",
     NotRunning "not_running",
     NotServed "not_served",
     OtherVersion "other_version",
+    PeerRefused "peer_refused",
     Served "served",
     SocketFolder "socket_folder",
     // About import and export.

@@ -298,11 +298,12 @@ fn a_daemon_that_dies_in_the_middle_of_an_answer_leaves_a_conversation_that_goes
     write_config(home.path(), &url, BY_RULES);
     let mut daemon = Daemon::start(home.path());
     std::thread::scope(|scope| {
-        let address = daemon.address.clone();
+        let (address, home) = (daemon.address.clone(), home.path());
         // Its connection breaks with the daemon.
         scope.spawn(move || {
             crate::support::post_and_forget(
                 &address,
+                home,
                 "/api/channels/main/messages",
                 "{\"message\":\"Hello\"}",
             );

@@ -49,7 +49,8 @@ impl Daemon<'_> {
         write!(
             stream,
             "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n\
-             Content-Length: {length}\r\n{headers}\r\n{body}"
+             Content-Length: {length}\r\n{}{headers}\r\n{body}",
+            owner(self.home)
         )
         .unwrap();
         let mut text = String::new();
@@ -169,14 +170,21 @@ pub(crate) fn write_config(home: &Path, url: &str, more: &str) {
 }
 
 /// Sends a request to a daemon that may die before it answers.
-pub(crate) fn post_and_forget(address: &str, path: &str, body: &str) {
+pub(crate) fn post_and_forget(address: &str, home: &Path, path: &str, body: &str) {
+    let owner = owner(home);
     let mut stream = TcpStream::connect(address).unwrap();
     let length = body.len();
     let sent = write!(
         stream,
         "POST {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n\
-         Content-Length: {length}\r\n\r\n{body}"
+         Content-Length: {length}\r\n{owner}\r\n{body}"
     );
     let mut text = String::new();
     let _broken = sent.and_then(|()| stream.read_to_string(&mut text));
+}
+
+/// The header that shows the owner of a home.
+fn owner(home: &Path) -> String {
+    let token = std::fs::read_to_string(home.join("token")).unwrap();
+    format!("Authorization: Bearer {}\r\n", token.trim())
 }

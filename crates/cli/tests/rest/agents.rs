@@ -21,7 +21,10 @@ fn agents_find_their_tools_over_http() {
         "clientInfo": {"name": "test", "version": "1"},
     }});
     problem(&rpc(&daemon, "Origin: http://evil.example\r\n", &hello), 403, "origin_refused");
-    let said = rpc(&daemon, "Origin: http://localhost:3000\r\n", &hello);
+    // F5: another port of this machine is another origin.
+    let other = rpc(&daemon, "Origin: http://localhost:3000\r\n", &hello);
+    problem(&other, 403, "origin_refused");
+    let said = rpc(&daemon, "Origin: http://localhost\r\n", &hello);
     assert_eq!((said.status, said.header("mcp-session-id")), (200, None), "{}", said.body);
     assert_eq!(said.header("content-type"), Some("application/json"));
     let info = &said.json()["result"];

@@ -24,19 +24,27 @@ fn pages_of_other_sites_and_other_names_are_refused_everywhere() {
         problem(&ask(&format!("Host: {host}\r\n")), 421, "host_refused");
     }
     problem(&ask("Host: localhost\r\nHost: evil.example\r\n"), 421, "host_refused");
-    for origin in ["http://localhost:3000", "http://127.0.0.1", "https://notes.example"] {
-        assert_eq!(
-            ask(&format!("Host: localhost\r\nOrigin: {origin}\r\n")).status,
-            200,
-            "{origin}"
-        );
+    for (host, origin) in [
+        (format!("localhost:{port}"), format!("http://localhost:{port}")),
+        (format!("127.0.0.1:{port}"), format!("http://127.0.0.1:{port}")),
+        ("notes.example".to_owned(), "https://notes.example".to_owned()),
+    ] {
+        let headers = format!("Host: {host}\r\nOrigin: {origin}\r\n");
+        assert_eq!(ask(&headers).status, 200, "{origin}");
     }
-    for origin in
-        ["http://evil.example", "null", "http://localhost.evil.example", "file://", "localhost"]
-    {
+    // F5: another port of this machine is another origin.
+    for origin in [
+        "http://localhost:3000",
+        "http://127.0.0.1",
+        "http://evil.example",
+        "null",
+        "http://localhost.evil.example",
+        "file://",
+        "localhost",
+    ] {
         let headers = format!("Host: localhost\r\nOrigin: {origin}\r\n");
         problem(&ask(&headers), 403, "origin_refused");
-        for path in ["/health", "/metrics", "/nowhere", "/api/observations/1"] {
+        for path in ["/healthz", "/metrics", "/nowhere", "/api/observations/1"] {
             problem(&daemon.send("GET", path, &headers, b""), 403, "origin_refused");
         }
     }
@@ -92,7 +100,7 @@ fn an_address_that_others_can_reach_needs_a_token() {
     refused(&[("CORTEX_HTTP_TOKEN_ENV", "SECRET")], "must start with CORTEX_");
     refused(&[("CORTEX_HTTP_TOKEN_FILE", "/nowhere/token")], "http.token_file");
 
-    let file = home.path().join("token");
+    let file = home.path().join("other-token");
     std::fs::write(&file, "a-token-of-some-length\n").unwrap();
     let daemon = Daemon::start(&[open, ("CORTEX_HTTP_TOKEN_FILE", file.to_str().unwrap())]);
     let port = daemon.address().port();
@@ -109,5 +117,6 @@ fn an_address_that_others_can_reach_needs_a_token() {
     assert_eq!(ask("/metrics", ""), 401);
     assert_eq!(ask("/api/stats", "Authorization: Bearer a-token-of-some-lengtH\r\n"), 401);
     assert_eq!(ask("/api/stats", "Authorization: Bearer a-token-of-some-length\r\n"), 200);
-    assert_eq!(ask("/health", ""), 200);
+    assert_eq!(ask("/healthz", ""), 200);
+    assert_eq!(ask("/api/stats", &daemon.owner()), 200, "the token of the home counts too");
 }

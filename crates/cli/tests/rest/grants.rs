@@ -33,7 +33,20 @@ fn a_grant_as_a_token_shows_and_changes_its_slice_and_nothing_else() {
         "--out",
         file.to_str().unwrap(),
     ]);
-    let token = base64::engine::general_purpose::STANDARD.encode(std::fs::read(&file).unwrap());
+    // F6: the token stands for the grant; it holds no key, and neither does what is kept of it.
+    let token = daemon.run(&["scope-token", file.to_str().unwrap()])["token"].clone();
+    let token = token.as_str().unwrap().to_owned();
+    let held: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    let secret = held["secret_key"].as_str().unwrap();
+    assert!(!token.contains(secret), "{token}");
+    for kept in std::fs::read_dir(daemon.home.path().join("keys/bearers")).unwrap() {
+        let text = std::fs::read_to_string(kept.unwrap().path()).unwrap();
+        assert!(!text.contains(secret) && !text.contains(&token), "{text}");
+    }
+    // The file itself, which held the key, is no token any more.
+    let whole = base64::engine::general_purpose::STANDARD.encode(std::fs::read(&file).unwrap());
+    let whole = format!("Host: localhost\r\nAuthorization: Bearer {whole}\r\n");
+    problem(&daemon.send("GET", "/api/observations", &whole, b""), 401, "token_refused");
     let who = format!("Host: localhost\r\nAuthorization: Bearer {token}\r\n");
     let ask = |method: &str, path: &str| daemon.send(method, path, &who, b"");
 
@@ -124,7 +137,7 @@ fn a_grant_can_be_made_over_http_by_the_owner_alone() {
     let scopes = daemon.send("GET", "/api/scopes", OWNER, b"").json();
     assert_eq!(scopes[0]["id"], made["id"]);
     assert!(scopes[0]["include"].as_str().unwrap().contains("web"), "{scopes}");
-    assert!(!scopes.to_string().contains(made["file"]["secret_key"].as_str().unwrap()));
+    assert_eq!(made["file"].get("secret_key"), None, "no key goes over the wire");
 
     // Who has a key keeps the secret; the answer then holds none, and so no token.
     let own = json!({"name": "other", "operations": ["read"], "delegate_key": made["public_key"]});

@@ -29,7 +29,8 @@ impl Events {
         let mut stream = TcpStream::connect(daemon.address()).unwrap();
         stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
         let request = format!(
-            "GET {path} HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n{headers}\r\n"
+            "GET {path} HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n{}{headers}\r\n",
+            daemon.owner()
         );
         stream.write_all(request.as_bytes()).unwrap();
         let mut events = Events(BufReader::new(stream));
@@ -145,10 +146,13 @@ fn talents_and_services_are_shown() {
 fn events_are_guarded() {
     let token = "a-token-of-some-length";
     let daemon = Daemon::start(&[("CORTEX_HTTP_TOKEN", token)]);
-    problem(&daemon.get("/api/events"), 401, "token_refused");
-    problem(&daemon.post("/api/runs", &json!({})), 401, "token_refused");
+    let bare =
+        |method: &str, path: &str| daemon.send_bare(method, path, "Host: localhost\r\n", b"");
+    problem(&bare("GET", "/api/events"), 401, "token_refused");
+    problem(&bare("POST", "/api/runs"), 401, "token_refused");
     let foreign = "Host: localhost\r\nOrigin: http://evil.example\r\n";
     problem(&daemon.send("GET", "/api/events", foreign, b""), 403, "origin_refused");
-    let bearer = format!("Authorization: Bearer {token}\r\n");
-    drop(Events::open(&daemon, "/api/events", &bearer));
+    let set = format!("Host: localhost\r\nAuthorization: Bearer {token}\r\n");
+    assert_eq!(daemon.send("GET", "/api/runs", &set, b"").status, 200);
+    drop(Events::open(&daemon, "/api/events", ""));
 }

@@ -50,12 +50,28 @@ impl Answer {
 impl Daemon {
     pub(crate) fn start(variables: &[(&str, &str)]) -> Daemon {
         let home = TempDir::new().unwrap();
-        let mut child = cortex(home.path(), variables)
-            .args(["serve", "--json"])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut serve = cortex(home.path(), variables);
+        serve.args(["serve", "--json"]);
+        Daemon::spawn(home, &mut serve)
+    }
+
+    /// A daemon that may have this many files open.
+    pub(crate) fn start_limited(files: u64) -> Daemon {
+        let home = TempDir::new().unwrap();
+        let program = cortex(home.path(), &[]).get_program().to_owned();
+        let mut shell = Command::new("sh");
+        shell
+            .current_dir(home.path())
+            .env("CORTEX_HOME", home.path())
+            .env("HOME", home.path())
+            .env("CORTEX_PORT", "0")
+            .args(["-c", &format!("ulimit -n {files}; exec \"$0\" serve --json")])
+            .arg(program);
+        Daemon::spawn(home, &mut shell)
+    }
+
+    fn spawn(home: TempDir, command: &mut Command) -> Daemon {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let said = serde_json::from_str(&line).unwrap_or_else(|e| panic!("{e}: {line:?}"));
@@ -79,7 +95,22 @@ impl Daemon {
         Answer { status, head: head.to_owned(), body: body.to_owned() }
     }
 
+    /// The header that shows the owner.
+    pub(crate) fn owner(&self) -> String {
+        let token = std::fs::read_to_string(self.home.path().join("token")).unwrap();
+        format!("Authorization: Bearer {}\r\n", token.trim())
+    }
+
+    /// Sends a request as the owner, unless it shows something else.
     pub(crate) fn send(&self, method: &str, path: &str, headers: &str, body: &[u8]) -> Answer {
+        if headers.contains("Authorization: ") || headers.contains("Cookie: ") {
+            return self.send_bare(method, path, headers, body);
+        }
+        self.send_bare(method, path, &format!("{headers}{}", self.owner()), body)
+    }
+
+    /// Sends a request that shows nothing.
+    pub(crate) fn send_bare(&self, method: &str, path: &str, headers: &str, body: &[u8]) -> Answer {
         let length = body.len();
         let mut bytes = format!(
             "{method} {path} HTTP/1.1\r\nConnection: close\r\nContent-Length: {length}\r\n{headers}\r\n"

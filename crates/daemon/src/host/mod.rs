@@ -26,6 +26,7 @@ use service::error::{Error, Result};
 
 use crate::channels::Channels;
 use crate::mind_host::MindHost;
+use crate::pools::WorkPools;
 use crate::run_control::RunControl;
 
 pub(crate) use processes::process_of;
@@ -36,6 +37,8 @@ pub struct Host {
     pub service: Service,
     pub(crate) minds: MindHost,
     pub(crate) channels: Channels,
+    /// Places for work that blocks.
+    pub pools: WorkPools,
     /// Lent by the daemon, for as long as talents can run.
     runs: Mutex<Option<Weak<dyn RunControl>>>,
 }
@@ -44,7 +47,13 @@ impl Host {
     /// `variables` decide about the configuration of the minds.
     pub fn new(service: Service, variables: BTreeMap<String, String>) -> Host {
         let minds = MindHost::new(service.folder(), variables);
-        Host { service, minds, channels: Channels::default(), runs: Mutex::default() }
+        Host {
+            service,
+            minds,
+            channels: Channels::default(),
+            pools: WorkPools::default(),
+            runs: Mutex::default(),
+        }
     }
 
     /// What has to happen every now and then: accesses journaled, idle actors closed, and the minds of closed actors

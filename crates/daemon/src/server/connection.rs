@@ -16,6 +16,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 
+use crate::pools::WorkKind;
 use crate::server::{ServerState, forward};
 
 pub(super) type ConnectionReader = BufReader<OwnedReadHalf>;
@@ -30,6 +31,12 @@ pub(super) enum Incoming<T> {
 }
 
 pub(super) async fn attend(stream: UnixStream, shared: Arc<ServerState>) {
+    // The folder is the owner's alone; should it ever not be, nobody else is answered all the same.
+    let peer = stream.peer_cred().map_err(|error| Error::internal(error.to_string()));
+    if let Err(error) = peer.and_then(|peer| client::dial::check_uid(peer.uid())) {
+        tracing::warn!("a connection was refused: {}", error.message);
+        return;
+    }
     if !shared.enter() {
         let busy = Error::new(ErrorCode::TooManyConnections, Fault::Busy, "too many are connected");
         // A caller that left does not need to know that there was no place for it.
@@ -96,6 +103,7 @@ async fn converse(stream: UnixStream, shared: &Arc<ServerState>) {
                 continue;
             }
             RequestBody::Status => raw(&status(shared)),
+            RequestBody::Open => open(shared).and_then(|link| raw(&link)),
             RequestBody::Stop => {
                 let said = reply(&mut write, id, raw(&json!({"stopping": true}))).await;
                 shared.end.send_replace(true);
@@ -122,22 +130,29 @@ async fn ending_is_complete(shared: &ServerState) {
     }
 }
 
-/// Runs an operation on a thread that may block. A panic is an answer too: the others must not suffer from it.
+/// Runs an operation in a place of its kind.
 async fn answer(shared: &Arc<ServerState>, body: CallBody) -> Result<Box<RawValue>> {
     let host = Arc::clone(&shared.host);
     let CallBody { from, ask } = body;
+    let kind = WorkKind::of(ask.name());
     let work = move || Ok(host.answer(&Caller::from_info(&from)?, ask)?);
-    match tokio::task::spawn_blocking(work).await {
-        Ok(answer) => answer,
-        Err(error) => {
-            tracing::warn!("an operation failed: {error}");
-            Err(Error::internal("the operation failed unexpectedly; the log says more"))
-        }
-    }
+    shared.host.pools.run(kind, work).await?
 }
 
 fn raw(answer: &Value) -> Result<Box<RawValue>> {
     to_raw_value(answer).map_err(|error| Error::internal(error.to_string()))
+}
+
+/// A link that opens the page as the owner, once.
+fn open(shared: &ServerState) -> Result<Value> {
+    let link = shared.owner.new_link()?;
+    let Some(page) = shared.web.page(&link) else {
+        let why = shared.web.problem().unwrap_or("this daemon serves no HTTP");
+        return Err(Error::new(ErrorCode::NotServed, Fault::Missing, why).with_hint(
+            "`cortex stop`, then `cortex serve` serves it; http.background = true does so always",
+        ));
+    };
+    Ok(json!({"page": page, "http": shared.web.address()}))
 }
 
 fn status(shared: &ServerState) -> Value {
@@ -150,9 +165,10 @@ fn status(shared: &ServerState) -> Value {
         "pid": std::process::id(),
         "version": env!("CARGO_PKG_VERSION"),
         "home": shared.place.home.display().to_string(),
-        "socket": shared.place.socket.display().to_string(),
+        "socket": shared.place.socket().display().to_string(),
         "http": shared.web.address(),
         "http_problem": shared.web.problem(),
+        "page": shared.owner.link().ok().and_then(|link| shared.web.page(&link)),
         "uptime_seconds": shared.started.elapsed().as_secs(),
         "connections": shared.connections.load(Ordering::SeqCst),
         "requests": shared.requests.load(Ordering::Relaxed),

@@ -11,6 +11,7 @@ use client::protocol::{
 use tokio::net::unix::OwnedWriteHalf;
 use tokio::sync::mpsc;
 
+use crate::pools::WorkKind;
 use crate::server::ServerState;
 use crate::server::command::CommandContext;
 use crate::server::connection::{ConnectionReader, Incoming, receive, send};
@@ -26,6 +27,12 @@ pub(super) async fn run(
     read: &mut ConnectionReader,
     write: &mut OwnedWriteHalf,
 ) -> Result<()> {
+    let place = match shared.host.pools.enter(WorkKind::Command).await {
+        Ok(place) => place,
+        Err(busy) => {
+            return send(write, &DaemonReply { id: Some(id), body: ReplyBody::Error(busy) }).await;
+        }
+    };
     let (frames, mut outgoing) = mpsc::channel::<ReplyBody>(FRAMES_MAX);
     let (give, input) = blocking::channel::<Vec<u8>>();
     let (host, run) = (Arc::clone(&shared.host), shared.run_command);
@@ -46,7 +53,9 @@ pub(super) async fn run(
             talk_is_terminal: body.talk_is_terminal,
             host: Some(host),
         };
-        run(&body.arguments, context)
+        let code = run(&body.arguments, context);
+        drop(place);
+        code
     });
     let watch = tokio::spawn(async move {
         let code = work.await.unwrap_or(api::error::exit::STORE);

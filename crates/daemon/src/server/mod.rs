@@ -3,9 +3,10 @@
 pub mod command;
 mod connection;
 mod forward;
+pub mod owner;
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -26,6 +27,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep_until};
 use crate::host::Host;
 use crate::talents_host::{TalentsHost, TalentsSettings};
 use command::RunCommand;
+use owner::OwnerKeys;
 
 /// Connections at once.
 pub(crate) const CONNECTIONS_MAX: usize = 512;
@@ -43,8 +45,10 @@ const EMBED_EVERY: Duration = Duration::from_secs(2);
 const MINDS_EVERY: Duration = Duration::from_secs(5);
 /// A time that is never reached.
 const NEVER: Duration = Duration::from_hours(1);
-/// Threads for work that blocks. More than this many requests wait for each other.
-const BLOCKING_THREADS: usize = 128;
+/// Threads for work that blocks: those of all pools, and some for the daemon itself.
+pub(crate) const BLOCKING_THREADS: usize = 256;
+/// Files that the daemon asks the system for: every connection is one.
+const FILES_WANTED: u64 = 16_384;
 
 /// How a daemon is to behave.
 #[derive(Clone, Debug)]
@@ -74,6 +78,8 @@ pub struct HttpParts {
     pub listener: TcpListener,
     pub settings: HttpServerSettings,
     pub host: Arc<Host>,
+    /// What shows the owner.
+    pub owner: Arc<OwnerKeys>,
     /// Absent if talents cannot run here.
     pub talents: Option<Arc<TalentsHost>>,
     pub ending: watch::Receiver<bool>,
@@ -98,6 +104,19 @@ impl HttpState {
         }
     }
 
+    /// Where a link opens the page. An address that means every one of the machine is reached at its own.
+    pub fn page(&self, link: &str) -> Option<String> {
+        let HttpState::At(address) = self else { return None };
+        let mut address = *address;
+        if address.ip().is_unspecified() {
+            address.set_ip(match address.ip() {
+                IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+                IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+            });
+        }
+        Some(format!("http://{address}/open/{link}"))
+    }
+
     pub fn problem(&self) -> Option<&str> {
         match self {
             HttpState::Failed(why) => Some(why),
@@ -120,6 +139,7 @@ pub(super) struct ServerState {
     /// Nobody is served any more.
     pub(super) over: watch::Sender<bool>,
     pub(super) web: HttpState,
+    pub(super) owner: Arc<OwnerKeys>,
     pub(super) run_command: RunCommand,
     /// The host of talents, or why there is none: the memory is served all the same.
     pub(super) talents: std::result::Result<Arc<TalentsHost>, String>,
@@ -129,7 +149,7 @@ pub(super) struct ServerState {
 pub fn serve(
     place: &DaemonPlace,
     options: &ServeOptions,
-    ready: impl FnOnce(&HttpState),
+    ready: impl FnOnce(&HttpState, &OwnerKeys),
 ) -> Result<ServeOutcome> {
     if let Some(client) = DaemonClient::connect(place)? {
         return Ok(ServeOutcome::ByAnother(Some(client.welcome().pid)));
@@ -139,6 +159,7 @@ pub fn serve(
             DaemonClient::connect_soon(place, OWN_WAIT)?.map(|client| client.welcome().pid),
         ));
     };
+    raise_file_limit();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .max_blocking_threads(BLOCKING_THREADS)
@@ -162,6 +183,17 @@ pub fn serve(
     Ok(ServeOutcome::Here)
 }
 
+/// Asks for as many files as connections and actors may need. What the system does not give is done without.
+fn raise_file_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let wanted = limit.maximum.map_or(FILES_WANTED, |most| most.min(FILES_WANTED));
+    if limit.current.is_some_and(|current| current < wanted) {
+        // The bounds on connections hold below the usual limit, too.
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), ..limit });
+    }
+}
+
 /// Who served.
 #[derive(Debug, PartialEq, Eq)]
 pub enum ServeOutcome {
@@ -175,21 +207,22 @@ async fn live(
     place: &DaemonPlace,
     options: &ServeOptions,
     host: Arc<Host>,
-    ready: impl FnOnce(&HttpState),
+    ready: impl FnOnce(&HttpState, &OwnerKeys),
 ) -> Result<()> {
     // The lock is ours, so whatever lies here was left behind.
-    match std::fs::remove_file(&place.socket) {
+    let socket = place.socket();
+    match std::fs::remove_file(&socket) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            return Err(failed(&place.socket, &error));
+            return Err(failed(&socket, &error));
         }
         _ => {}
     }
-    let listener =
-        UnixListener::bind(&place.socket).map_err(|error| failed(&place.socket, &error))?;
+    let listener = UnixListener::bind(&socket).map_err(|error| failed(&socket, &error))?;
+    let owner = Arc::new(OwnerKeys::new(&place.home)?);
     let (end, mut ending) = watch::channel(false);
     // What an earlier daemon left is ended before anybody is answered.
     let talents = talents(place, options, &host).await;
-    let (web, web_task) = web(options, &host, talents.as_ref().ok(), &ending).await;
+    let (web, web_task) = web(options, &host, &owner, talents.as_ref().ok(), &ending).await;
     let shared = Arc::new(ServerState {
         host,
         place: place.clone(),
@@ -200,6 +233,7 @@ async fn live(
         end,
         over: watch::Sender::new(false),
         web,
+        owner,
         run_command: options.run_command,
         talents,
     });
@@ -217,7 +251,7 @@ async fn live(
     let mut open = JoinSet::new();
     let http = shared.web.address();
     tracing::info!(home = %place.home.display(), http, "serving");
-    ready(&shared.web);
+    ready(&shared.web, &shared.owner);
     loop {
         let idle_at = options.idle.map(|idle| idle_since + idle);
         tokio::select! {
@@ -272,7 +306,7 @@ async fn live(
     }
     shared.host.end_minds();
     drop(listener);
-    let removed = std::fs::remove_file(&place.socket);
+    let removed = std::fs::remove_file(&socket);
     shared.over.send_replace(true);
     let finished = async { while open.join_next().await.is_some() {} };
     if tokio::time::timeout(GRACE, finished).await.is_err() {
@@ -284,7 +318,7 @@ async fn live(
         // A caller that holds its connection and says nothing must not keep the home.
         task.abort();
     }
-    removed.map_err(|error| failed(&place.socket, &error))
+    removed.map_err(|error| failed(&socket, &error))
 }
 
 /// Starts the host of talents. What is wrong with it is no reason not to serve the memory.
@@ -305,6 +339,7 @@ async fn talents(
 async fn web(
     options: &ServeOptions,
     host: &Arc<Host>,
+    owner: &Arc<OwnerKeys>,
     talents: Option<&Arc<TalentsHost>>,
     ending: &watch::Receiver<bool>,
 ) -> (HttpState, Option<JoinHandle<()>>) {
@@ -313,6 +348,7 @@ async fn web(
         listener,
         settings,
         host: Arc::clone(host),
+        owner: Arc::clone(owner),
         talents: talents.cloned(),
         ending: ending.clone(),
     };

@@ -23,8 +23,10 @@ use crate::limits::VIOLATION_BURST;
 use crate::prove::prove_slice;
 use crate::writer::Submission;
 
-/// Window in which `VIOLATION_BURST` violations of one grant are journaled.
+/// Window in which a grant may have `VIOLATION_BURST` violations before it is refused altogether.
 const VIOLATION_WINDOW_MS: i64 = 1_000;
+/// A grant's violations are journaled at most once in this time; the others are counted, and the next entry tells.
+const VIOLATION_ENTRY_MS: i64 = 60_000;
 /// Grants whose violations are counted at once.
 const VIOLATION_GRANTS_MAX: usize = 1_024;
 
@@ -32,31 +34,67 @@ const VIOLATION_GRANTS_MAX: usize = 1_024;
 #[derive(Debug, Default)]
 pub(super) struct Delegates {
     nonces: Mutex<NonceGuard>,
-    violations: Mutex<BTreeMap<Digest, (Millis, u32)>>,
+    violations: Mutex<BTreeMap<Digest, ViolationCount>>,
     /// Held while a counted use is judged and journaled: two requests at once cannot share the last use.
     counting: Mutex<()>,
 }
 
+/// The violations of one grant.
+#[derive(Debug)]
+struct ViolationCount {
+    /// When the window began, and how many there were in it.
+    since: Millis,
+    count: u32,
+    /// When the last entry was journaled, and how many came after it.
+    journaled: Option<Millis>,
+    untold: u64,
+}
+
+/// What becomes of a violation.
+enum ViolationFate {
+    /// It is journaled, with how many before it were not.
+    Journal { untold: u64 },
+    /// It is counted.
+    Count,
+    /// There are too many at once.
+    Refuse,
+}
+
+fn within(since: Millis, now: Millis, window: i64) -> bool {
+    now.get().saturating_sub(since.get()) < window
+}
+
 impl Delegates {
-    /// Refuses a grant whose violations have filled its share of the journal for now.
+    /// Refuses a grant that has too many violations for now.
     pub(super) fn check_patience(&self, grant: Digest, now: Millis) -> Result<()> {
         let counted = self.violations.lock().unwrap_or_else(PoisonError::into_inner);
-        let spent = counted.get(&grant).is_some_and(|(since, count)| {
-            *count >= VIOLATION_BURST && now.get().saturating_sub(since.get()) < VIOLATION_WINDOW_MS
+        let spent = counted.get(&grant).is_some_and(|one| {
+            one.count >= VIOLATION_BURST && within(one.since, now, VIOLATION_WINDOW_MS)
         });
         if spent { Err(Error::RateLimited(format!("grant {grant}"))) } else { Ok(()) }
     }
 
-    /// Counts a violation. True if it may still be journaled.
-    fn may_journal(&self, grant: Digest, now: Millis) -> bool {
+    /// Counts a violation, and says what becomes of it.
+    fn count(&self, grant: Digest, now: Millis) -> ViolationFate {
         let mut counted = self.violations.lock().unwrap_or_else(PoisonError::into_inner);
-        counted.retain(|_, (since, _)| now.get().saturating_sub(since.get()) < VIOLATION_WINDOW_MS);
         if counted.len() >= VIOLATION_GRANTS_MAX && !counted.contains_key(&grant) {
-            return false;
+            counted.retain(|_, one| within(one.since, now, VIOLATION_ENTRY_MS));
+            if counted.len() >= VIOLATION_GRANTS_MAX {
+                return ViolationFate::Refuse;
+            }
         }
-        let (_, count) = counted.entry(grant).or_insert((now, 0));
-        *count = count.saturating_add(1);
-        *count <= VIOLATION_BURST
+        let fresh = ViolationCount { since: now, count: 0, journaled: None, untold: 0 };
+        let one = counted.entry(grant).or_insert(fresh);
+        if !within(one.since, now, VIOLATION_WINDOW_MS) {
+            (one.since, one.count) = (now, 0);
+        }
+        one.count = one.count.saturating_add(1);
+        if one.journaled.is_none_or(|last| !within(last, now, VIOLATION_ENTRY_MS)) {
+            one.journaled = Some(now);
+            return ViolationFate::Journal { untold: std::mem::take(&mut one.untold) };
+        }
+        one.untold = one.untold.saturating_add(1);
+        if one.count > VIOLATION_BURST { ViolationFate::Refuse } else { ViolationFate::Count }
     }
 }
 
@@ -169,7 +207,7 @@ impl Cortex {
         }
     }
 
-    /// Journals a violation and makes the one error that all of them get.
+    /// Journals a violation, or counts it, and makes the one error that all of them get.
     pub(super) fn outside(
         &self,
         authority: &Authority,
@@ -178,15 +216,19 @@ impl Cortex {
         now: Millis,
     ) -> Error {
         let refused = Error::OutsideGrant(format!("{operation} is not allowed there"));
-        if !self.delegates.may_journal(authority.grant, now) {
-            return Error::RateLimited(format!("grant {}", authority.grant));
-        }
-        let violation = Violation {
-            grant: authority.grant,
-            operation: operation.to_owned(),
-            memory,
-            reason: "outside the grant".to_owned(),
+        let untold = match self.delegates.count(authority.grant, now) {
+            ViolationFate::Journal { untold } => untold,
+            ViolationFate::Count => return refused,
+            ViolationFate::Refuse => {
+                return Error::RateLimited(format!("grant {}", authority.grant));
+            }
         };
+        let reason = match untold {
+            0 => "outside the grant".to_owned(),
+            more => format!("outside the grant; {more} more since the entry before"),
+        };
+        let violation =
+            Violation { grant: authority.grant, operation: operation.to_owned(), memory, reason };
         let stamp = Stamp::new(now, &authority.audience_name);
         let command = Command::ScopeViolation(violation);
         match self.submit(Submission { stamp, command, authority: None }) {

@@ -305,6 +305,7 @@ fn stage(
         admitted.entries.push(Admission { payload, sealed: None });
     }
     if let Some(authority) = &request.authority {
+        untaught(&mut admitted.entries);
         gate(&batch.view(), authority, &admitted.entries, at).map_err(Refusal::Command)?;
     }
 
@@ -369,4 +370,14 @@ fn manifest(actor: &ActorName, batch: &mut Batch<'_>, reason: &str) -> Result<Ma
         tombstoned: counters.tombstoned,
         edges: counters.edges,
     })
+}
+
+/// What a delegate attests is journaled, but teaches the owner's weights nothing.
+fn untaught(entries: &mut [Admission]) {
+    for entry in entries {
+        if let Payload::LearnWeights(learned) = &mut entry.payload {
+            learned.next = learned.previous;
+            learned.skipped.get_or_insert_with(|| "a delegate teaches nothing".to_owned());
+        }
+    }
 }

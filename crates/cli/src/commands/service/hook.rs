@@ -135,8 +135,8 @@ impl DaemonMemory {
         from: CallerInfo,
         limit: Duration,
     ) -> api::Result<DaemonMemory> {
-        let client = connect_or_start(place)?;
-        client.set_patience(Some(limit))?;
+        let mut client = connect_or_start(place)?;
+        client.set_limit(limit)?;
         Ok(DaemonMemory { client: RefCell::new(client), from })
     }
 

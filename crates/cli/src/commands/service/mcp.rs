@@ -67,7 +67,7 @@ pub(crate) fn run(args: &McpArgs, globals: &GlobalArgs, env: &CommandEnv) -> Com
     if globals.by.is_none() && caller.delegate.is_none() {
         BY.clone_into(&mut caller.by);
     }
-    let pool = ClientPool::new(DaemonPlace::new(&folder), caller.info())?;
+    let pool = ClientPool::new(DaemonPlace::new(&folder).waiting(wait(globals)), caller.info())?;
     serve_stdio(Server::new(Backend(Arc::new(pool)), &choice))?;
     Ok(())
 }

@@ -14,6 +14,7 @@ use client::place::DaemonPlace;
 use client::protocol::CommandLine;
 use client::start::StartReport;
 use daemon::server::command::CommandContext;
+use daemon::server::owner::OwnerKeys;
 use daemon::server::{self, ServeOptions, ServeOutcome};
 use daemon::talents_host::TalentsSettings;
 use serde_json::{Value, json};
@@ -55,7 +56,7 @@ pub(crate) struct ServeArgs {
 
 /// Shows whether a daemon runs for this home. Exit code 3 if none does.
 ///
-/// JSON: {running, pid, version, home, socket, http, http_problem, uptime_seconds, connections, requests, open_actors,
+/// JSON: {running, pid, version, home, socket, http, http_problem, page, uptime_seconds, connections, requests, open_actors,
 /// ends_when_idle_for_seconds, hands: {callosum, running, queued, ended, services, schedule, …}}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
@@ -81,7 +82,7 @@ pub(crate) enum HomeAccess {
 
 /// Finds the daemon, or takes the right to do without one.
 pub(crate) fn enter(folder: &Path, wait: Duration) -> CommandResult<HomeAccess> {
-    let place = DaemonPlace::new(folder);
+    let place = DaemonPlace::new(folder).waiting(wait);
     let until = Instant::now() + wait;
     loop {
         if let Some(client) = DaemonClient::connect(&place)? {
@@ -94,6 +95,7 @@ pub(crate) fn enter(folder: &Path, wait: Duration) -> CommandResult<HomeAccess> 
                 std::thread::sleep(Duration::from_millis(5));
             }
             Ok(None) => return Err(Failure::home_busy()),
+            Err(error) if error.code == ErrorCode::HomeFolder => return Err(error.into()),
             // A home that cannot be written to: opening it says why, better than we could.
             Err(_) => return Ok(HomeAccess::Free(None)),
         }
@@ -190,7 +192,9 @@ fn serve_home(
     let mut said: CommandResult = Ok(());
     let mut told = false;
     let served = loop {
-        let ready = |web: &server::HttpState| said = tell_ready(args, &place, web, out);
+        let ready = |web: &server::HttpState, owner: &OwnerKeys| {
+            said = tell_ready(args, &place, web, owner, out);
+        };
         match server::serve(&place, &life, ready)? {
             ServeOutcome::ByAnother(pid) if args.supervised => {
                 if !told {
@@ -228,26 +232,32 @@ fn tell_ready(
     args: &ServeArgs,
     place: &DaemonPlace,
     web: &server::HttpState,
+    owner: &OwnerKeys,
     out: &mut Output,
 ) -> CommandResult {
     if args.background {
         return out.object(&StartReport::Ready(std::process::id())).and_then(|()| out.flush());
     }
+    let page = web.page(&owner.link()?);
     let view = json!({
         "pid": std::process::id(), "home": place.home.display().to_string(),
-        "socket": place.socket.display().to_string(),
-        "http": web.address(), "http_problem": web.problem(),
+        "socket": place.socket().display().to_string(),
+        "http": web.address(), "http_problem": web.problem(), "page": page,
     });
     let http = match (web.address(), web.problem()) {
         (Some(address), _) => format!(" at {address}"),
         (None, Some(why)) => format!(", without HTTP ({why})"),
         (None, None) => String::new(),
     };
-    let line = format!(
+    let mut line = format!(
         "cortex serves {}{http} (process {}); Ctrl-C ends it",
         place.home.display(),
         std::process::id()
     );
+    if let Some(page) = page {
+        line.push_str("\nThe page, for one click of yours (`cortex open` gives another): ");
+        line.push_str(&page);
+    }
     out.either(&view, line).and_then(|()| out.flush())
 }
 
@@ -266,7 +276,7 @@ pub(crate) fn status(
     out: &mut Output,
 ) -> CommandResult {
     let folder = home_folder(globals, &env.variables, &env.cwd)?;
-    let place = DaemonPlace::new(&folder);
+    let place = DaemonPlace::new(&folder).waiting(crate::invocation::wait(globals));
     let Some(mut client) = DaemonClient::connect(&place)? else {
         if out.is_json() {
             let home = place.home.display().to_string();
@@ -300,7 +310,7 @@ pub(crate) fn stop(
     out: &mut Output,
 ) -> CommandResult {
     let folder = home_folder(globals, &env.variables, &env.cwd)?;
-    let place = DaemonPlace::new(&folder);
+    let place = DaemonPlace::new(&folder).waiting(crate::invocation::wait(globals));
     let Some(client) = DaemonClient::connect(&place)? else {
         return out.either(&json!({"stopped": false, "pid": null}), "no daemon runs");
     };

@@ -7,7 +7,7 @@ use client::place::DaemonPlace;
 use client::pool::ClientPool;
 
 use crate::failure::{CommandResult, Failure};
-use crate::invocation::{CommandEnv, GlobalArgs, caller, home_folder};
+use crate::invocation::{CommandEnv, GlobalArgs, caller, home_folder, wait};
 use crate::process::own_variable;
 
 /// Opens memories on the whole terminal: search as you type, history, proofs, sessions, projects, live activity.
@@ -31,7 +31,7 @@ pub(crate) fn run(_: &TuiArgs, globals: &GlobalArgs, env: &CommandEnv) -> Comman
     }
     let folder = home_folder(globals, &env.variables, &env.cwd)?;
     let caller = caller(globals, &env.variables, &env.cwd, None)?;
-    let pool = ClientPool::new(DaemonPlace::new(&folder), caller.info())?;
+    let pool = ClientPool::new(DaemonPlace::new(&folder).waiting(wait(globals)), caller.info())?;
     tui::run(pool, &|| Ok(caller.now()?), own_variable("NO_COLOR").is_some())?;
     Ok(())
 }

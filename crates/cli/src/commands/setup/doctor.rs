@@ -172,7 +172,7 @@ fn stores(
             client.ask(&caller.info(), HealthRequest {})
         }
         Ok(HomeAccess::Free(_lock)) => {
-            if place.socket.exists() {
+            if place.socket().exists() {
                 let remedy = "nothing to do: the next daemon takes it over";
                 let says = "none runs, but one that was killed left its socket";
                 report.warn("daemon", says, remedy);

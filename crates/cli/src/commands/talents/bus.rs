@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use api::run::RunEvent;
 use clap::{Args, Subcommand};
+use client::connection::DaemonClient;
 use client::place::DaemonPlace;
 use client::start::connect_or_start;
 use serde_json::{Map, Value, json};
@@ -17,7 +18,7 @@ use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::failure::{CommandResult, Failure};
-use crate::invocation::{CommandEnv, GlobalArgs, home_folder};
+use crate::invocation::{CommandEnv, GlobalArgs, home_folder, wait};
 use crate::output::Output;
 
 /// Between two looks at whether the bus is there again.
@@ -110,7 +111,11 @@ pub(crate) fn run(
 
 /// Where the daemon of this home is.
 pub(crate) fn place(globals: &GlobalArgs, env: &CommandEnv) -> CommandResult<DaemonPlace> {
-    Ok(DaemonPlace::new(&home_folder(globals, &env.variables, &env.cwd)?))
+    let home = home_folder(globals, &env.variables, &env.cwd)?;
+    let place = DaemonPlace::new(&home).waiting(wait(globals));
+    // A daemon that does not answer is found out here, where the wait has an end; one that is not there is no error yet.
+    drop(DaemonClient::connect(&place)?);
+    Ok(place)
 }
 
 /// For commands that speak with the bus.

@@ -179,7 +179,7 @@ async fn watch(place: DaemonPlace, supervisor: Supervisor, look: Duration) {
 
 /// Whether somebody at the socket says a word when greeted.
 async fn answers(place: &DaemonPlace) -> std::io::Result<bool> {
-    let mut stream = UnixStream::connect(&place.socket).await?;
+    let mut stream = UnixStream::connect(place.socket()).await?;
     let hello = protocol::line(&Hello::ours()).map_err(std::io::Error::other)?;
     stream.write_all(&hello).await?;
     Ok(stream.read(&mut [0; 64]).await? > 0)

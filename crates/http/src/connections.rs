@@ -1,0 +1,335 @@
+//! The connections of HTTP: how many there may be, how long each may take, and which gives way when all places are taken.
+//!
+//! What must stay true: a caller that sends half a request, or nothing, costs a place only until somebody else wants it;
+//! a caller that does not read what it asked for is cut off; the connections of HTTP are fewer than the files that the
+//! process may have, so that the socket of the owner is served whatever happens here.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, Bytes, HttpBody};
+use http_body::{Frame, SizeHint};
+use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Notify, watch};
+use tokio::time::{Sleep, sleep};
+
+/// Connections at once.
+const CONNECTIONS_MAX: usize = 192;
+/// How long the head of a request may take, and how long a connection may wait for its next one.
+const HEAD_WAIT: Duration = Duration::from_secs(20);
+/// Bytes of the head of a request.
+const HEAD_BYTES_MAX: usize = 65_536;
+/// How long a caller may take to read anything of what it was sent.
+const WRITE_WAIT: Duration = Duration::from_secs(20);
+/// How long to wait when the system has no more files to give.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// For whoever finds every place taken by a request that goes on.
+const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+
+/// On an answer to somebody who was let in: such a connection is not the first to give way.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Admitted;
+
+/// Answers on a listener until `ended`; what is under way then is finished.
+pub(super) async fn serve(
+    listener: TcpListener,
+    router: Router,
+    ended: impl Future<Output = ()>,
+) -> io::Result<()> {
+    let table = Arc::new(ConnectionTable::default());
+    let (end, ending) = watch::channel(false);
+    let mut ended = pin!(ended);
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = &mut ended => break,
+        };
+        match accepted {
+            Ok((stream, _)) => match table.enter() {
+                Some(place) => {
+                    tokio::spawn(converse(stream, router.clone(), place, ending.clone()));
+                }
+                None => {
+                    // A caller that is not even told so loses nothing by it.
+                    let _ = stream.try_write(FULL);
+                }
+            },
+            // Out of files, perhaps; those who are connected go on.
+            Err(error) => {
+                tracing::warn!("a connection was not accepted: {error}");
+                sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+    drop(listener);
+    end.send_replace(true);
+    // Each connection holds a receiver for as long as it goes on.
+    drop(ending);
+    end.closed().await;
+    Ok(())
+}
+
+async fn converse(
+    stream: TcpStream,
+    router: Router,
+    place: Place,
+    mut ending: watch::Receiver<bool>,
+) {
+    // Answers are small and wanted at once.
+    let _ = stream.set_nodelay(true);
+    let state = Arc::clone(&place.state);
+    let (router, requests) = (TowerToHyperService::new(router), Arc::clone(&state));
+    let service = service_fn(move |request| {
+        let goes_on = RequestMark::new(&requests);
+        let answer = router.call(request);
+        async move {
+            let response = answer.await?;
+            if response.extensions().get::<Admitted>().is_some() {
+                goes_on.0.admitted.store(true, Ordering::Relaxed);
+            }
+            let watched = |body| Body::new(WatchedBody { body, _goes_on: goes_on });
+            Ok::<_, std::convert::Infallible>(response.map(watched))
+        }
+    });
+    let mut builder = http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(HEAD_WAIT).max_buf_size(HEAD_BYTES_MAX);
+    let connection = builder.serve_connection(TokioIo::new(PatientStream::new(stream)), service);
+    let mut connection = pin!(connection);
+    tokio::select! {
+        // A caller that breaks off or takes too long is none of our errors.
+        _ = connection.as_mut() => return,
+        () = state.gives_way.notified() => return,
+        _ = ending.wait_for(|ending| *ending) => {}
+    }
+    connection.as_mut().graceful_shutdown();
+    // As above.
+    let _ = connection.await;
+}
+
+/// The connections that there are, the oldest first.
+#[derive(Debug, Default)]
+struct ConnectionTable {
+    open: Mutex<(u64, BTreeMap<u64, Arc<ConnectionState>>)>,
+}
+
+/// What is known of a connection.
+#[derive(Debug, Default)]
+struct ConnectionState {
+    /// Requests whose answer is not sent yet.
+    requests: AtomicUsize,
+    /// Somebody was let in here before.
+    admitted: AtomicBool,
+    /// Somebody else wants the place.
+    gives_way: Notify,
+}
+
+/// A place among the connections, for as long as it is held.
+#[derive(Debug)]
+struct Place {
+    number: u64,
+    state: Arc<ConnectionState>,
+    table: Arc<ConnectionTable>,
+}
+
+impl ConnectionTable {
+    fn open(&self) -> MutexGuard<'_, (u64, BTreeMap<u64, Arc<ConnectionState>>)> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A place. If all are taken, the oldest connection that waits for a request gives way: one on which nobody was let
+    /// in yet if there is any, else one that is idle.
+    fn enter(self: &Arc<ConnectionTable>) -> Option<Place> {
+        let mut guard = self.open();
+        let (next, open) = &mut *guard;
+        if open.len() >= CONNECTIONS_MAX {
+            let waits = |state: &ConnectionState| state.requests.load(Ordering::Relaxed) == 0;
+            let is_new = |state: &ConnectionState| !state.admitted.load(Ordering::Relaxed);
+            let number = open
+                .iter()
+                .find(|(_, state)| waits(state) && is_new(state))
+                .or_else(|| open.iter().find(|(_, state)| waits(state)))
+                .map(|(number, _)| *number)?;
+            if let Some(state) = open.remove(&number) {
+                state.gives_way.notify_one();
+            }
+        }
+        *next += 1;
+        let state = Arc::new(ConnectionState::default());
+        open.insert(*next, Arc::clone(&state));
+        Some(Place { number: *next, state, table: Arc::clone(self) })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.table.open().1.remove(&self.number);
+    }
+}
+
+/// Says that a request goes on, until its answer is sent.
+#[derive(Debug)]
+struct RequestMark(Arc<ConnectionState>);
+
+impl RequestMark {
+    fn new(state: &Arc<ConnectionState>) -> RequestMark {
+        state.requests.fetch_add(1, Ordering::Relaxed);
+        RequestMark(Arc::clone(state))
+    }
+}
+
+impl Drop for RequestMark {
+    fn drop(&mut self) {
+        self.0.requests.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// The body of an answer, which says when it is sent.
+struct WatchedBody {
+    body: Body,
+    _goes_on: RequestMark,
+}
+
+impl HttpBody for WatchedBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// A stream whose other end must go on reading what it is sent.
+#[derive(Debug)]
+struct PatientStream {
+    stream: TcpStream,
+    /// Runs while something waits to be read by the other end.
+    stalled: Option<Pin<Box<Sleep>>>,
+}
+
+impl PatientStream {
+    fn new(stream: TcpStream) -> PatientStream {
+        PatientStream { stream, stalled: None }
+    }
+
+    /// A write that has to wait may do so for a while.
+    fn patience<T>(
+        &mut self,
+        written: Poll<io::Result<T>>,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<T>> {
+        if written.is_ready() {
+            self.stalled = None;
+            return written;
+        }
+        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(WRITE_WAIT)));
+        ready!(stalled.as_mut().poll(context));
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+    }
+}
+
+impl AsyncRead for PatientStream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for PatientStream {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.patience(written, context)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
+        self.patience(written, context)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn full(table: &Arc<ConnectionTable>) -> Vec<Place> {
+        (0..CONNECTIONS_MAX).map(|_| table.enter().unwrap()).collect()
+    }
+
+    // F9
+    #[tokio::test]
+    async fn whoever_sends_nothing_gives_way_before_whoever_was_let_in() {
+        let table = Arc::new(ConnectionTable::default());
+        let held = full(&table);
+        for place in &held[..2] {
+            place.state.admitted.store(true, Ordering::Relaxed);
+        }
+        let busy = RequestMark::new(&held[2].state);
+        let fresh = table.enter().unwrap();
+        held[3].state.gives_way.notified().await;
+        assert_eq!(table.open().1.len(), CONNECTIONS_MAX);
+        for place in &held {
+            place.state.admitted.store(true, Ordering::Relaxed);
+        }
+        fresh.state.admitted.store(true, Ordering::Relaxed);
+        let _other = table.enter().unwrap();
+        held[0].state.gives_way.notified().await;
+        drop((held, busy));
+        assert_eq!(table.open().1.len(), 2, "places are given back");
+    }
+
+    // F9
+    #[test]
+    fn a_request_that_goes_on_gives_way_to_nobody() {
+        let table = Arc::new(ConnectionTable::default());
+        let held = full(&table);
+        let busy: Vec<RequestMark> =
+            held.iter().map(|place| RequestMark::new(&place.state)).collect();
+        assert!(table.enter().is_none());
+        drop(busy);
+        assert!(table.enter().is_some());
+    }
+}
