@@ -104,6 +104,8 @@ pub struct Settings {
     /// Whom a search hears first, and how much, in hundredths of being named in the question.
     pub favoured_speaker: Option<String>,
     pub speaker_prior: u32,
+    /// Order hits by the learned ranker.
+    pub ranker: bool,
 }
 
 impl Default for Settings {
@@ -116,6 +118,7 @@ impl Default for Settings {
             redact_secrets: true,
             favoured_speaker: None,
             speaker_prior: 50,
+            ranker: true,
         }
     }
 }

@@ -145,6 +145,12 @@ pub const KEYS: &[Key] = &[
         default: || json!(50),
         about: "How much that counts, in hundredths of being named in the question",
     },
+    Key {
+        name: "recall.ranker",
+        kind: Kind::Flag,
+        default: || json!(true),
+        about: "Order hits by the learned ranker; false: by the arms added by weight",
+    },
 ];
 
 impl Key {

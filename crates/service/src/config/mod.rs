@@ -189,6 +189,7 @@ impl Config {
             redact_secrets: self.is_on("memory.redact_secrets"),
             favoured_speaker: self.text("recall.favoured_speaker").map(str::to_owned),
             speaker_prior: u32::try_from(self.number("recall.speaker_prior")).unwrap_or(0),
+            ranker: self.is_on("recall.ranker"),
         }
     }
 

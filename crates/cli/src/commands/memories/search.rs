@@ -19,8 +19,9 @@ use crate::output::{Output, plain};
 /// the nearest that is saved. Nothing is a syntax error.
 ///
 /// JSON: {query, hits: [{id, title, type, memory_type, project, scope, session_id, topic_key, created_at, updated_at,
-/// uri, preview, cut, rank, tokens, standing, pinned, superseded_by: [{id, title}], contradicts: [{id, title}], arms:
-/// [{arm, rank, score, weight, by?}]}], candidates, mode, model?, by_model?, elsewhere?, note?}
+/// uri, preview, cut, rank, tokens, standing, pinned, superseded_by: [{id, title}], contradicts: [{id, title}], relevance,
+/// arms: [{arm, rank, score, weight, by?}], reasons?: [{feature, value, typical, moved}]}], answerable?: {level,
+/// probability}, candidates, mode, model?, by_model?, elsewhere?, note?}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex search how do we rotate the signing key
@@ -124,7 +125,8 @@ impl FilterArgs {
 }
 
 pub(crate) fn search(args: &SearchArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
-    let request = SearchRequest { query: args.question.join(" "), ..args.filters.request()? };
+    let query = args.question.join(" ");
+    let request = SearchRequest { query, explain: args.explain, ..args.filters.request()? };
     show(&inv.ops().service.search(inv.caller(), request)?, args.explain, out)
 }
 
@@ -137,6 +139,10 @@ pub(crate) fn similar(args: &SimilarArgs, inv: &Invocation, out: &mut Output) ->
 fn show(answer: &SearchAnswer, explain: bool, out: &mut Output) -> CommandResult {
     if out.is_json() {
         return out.object(answer);
+    }
+    if let Some(answerable) = answer.answerable.as_ref().filter(|it| it.level == "nothing") {
+        let share = answerable.probability;
+        out.line(format_args!("nothing here seems to answer this ({share} of 1000); nearest:"))?;
     }
     answer.hits.iter().try_for_each(|hit| show_hit(hit, explain, out))?;
     out.line(format_args!("{} of {} candidates", answer.hits.len(), answer.candidates))?;
@@ -172,6 +178,13 @@ fn show_hit(hit: &HitView, explain: bool, out: &mut Output) -> CommandResult {
         let by = arm.by.as_ref().map(|model| format!("  by {}", plain(model))).unwrap_or_default();
         let (name, rank, score, weight) = (&arm.arm, arm.rank, arm.score, arm.weight);
         out.line(format_args!("          {name:<12} rank {rank:<4} {score:.3} x {weight:.2}{by}"))?;
+    }
+    for reason in hit.reasons.iter().filter(|_| explain) {
+        let (feature, value, typical) = (&reason.feature, reason.value, reason.typical);
+        let way = if reason.moved > 0 { "up" } else { "down" };
+        out.line(format_args!(
+            "          {way:<4} by {feature} {value}, where most have {typical}"
+        ))?;
     }
     Ok(())
 }

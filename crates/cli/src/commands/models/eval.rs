@@ -10,14 +10,18 @@ use clap::Args;
 use embed::settings::EmbedderChoice;
 use kernel::memory::Millis;
 use kernel::{Cortex, Reading};
-use recall::evaluation::{self, Difference, LabelledSet, Means, MeansTable, paired};
+use recall::evaluation::{
+    self, AskedOf, Calibration, Difference, LabelledSet, Means, MeansTable, features_head,
+    features_of, paired,
+};
 use recall::models::each_text;
-use recall::search::{Arm, ArmWeights, ModelQuestion, SearchQuery};
+use recall::search::{Arm, ArmWeights, ModelQuestion, OrderBy, SearchQuery};
 use serde_json::{Map, Value, json};
 use service::embedders::EmbedError;
 use service::embedders::active::{OpenEmbedder, QuestionContext};
 use service::embedders::fill::{FillPlan, fill};
 
+use super::calibration;
 use crate::failure::{CommandResult, Failure};
 use crate::invocation::Invocation;
 use crate::output::{Output, ProgressLine};
@@ -41,8 +45,11 @@ const SEED: u64 = 1;
 /// --embedder judges meaning by another model, which must be installed (minilm) or chosen (http) in this home;
 /// --compare then changes the weights that go with it.
 ///
+/// Relevance is judged by asking each question of another group's memories too, where nothing answers it.
+///
 /// JSON: {turn: {recall@5, recall@10, recall@20, hit@10, ndcg@10, mrr, questions, categories: {CATEGORY: {…}}},
-/// session: {…}, latency_ms: {p50, p95}, memories, store_bytes, weights, embedder, compare?: {weights, turn, session,
+/// session: {…}, latency_ms: {p50, p95}, memories, store_bytes, weights, embedder, ranker, calibration: {auc,
+/// coverage, false_alarms, likely, likely_others, near_misses, curve: [{questions, promised, answered}]} or null, compare?: {weights, turn, session,
 /// difference: {turn: {MEASURE: {mean, p}}, session: {…}}}, ablation?: [{arms, turn, session}]}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
@@ -50,6 +57,8 @@ const SEED: u64 = 1;
   cortex eval path/to/set --json --categories temporal
   cortex eval path/to/set --compare words=40,meaning=20
   cortex eval path/to/set --ablation
+  cortex eval path/to/set --no-ranker
+  cortex eval path/to/set --features set.tsv
   cortex eval path/to/set --embedder minilm")]
 pub(crate) struct EvalArgs {
     /// Folder of the set
@@ -73,6 +82,12 @@ pub(crate) struct EvalArgs {
     /// Of how many memories in a hundred the model gets a vector, as while they are being made
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(0..=100))]
     embedded: u64,
+    /// Order hits by the arms added by weight, without the learned ranker
+    #[arg(long)]
+    no_ranker: bool,
+    /// Write the ranker's features of all candidates there, for tools/ranker/train.py; no text of the set is in it
+    #[arg(long, value_name = "FILE")]
+    features: Option<PathBuf>,
 }
 
 /// One configuration on all questions.
@@ -150,8 +165,10 @@ impl Evaluation<'_> {
         let (categories, now) = (&args.categories, inv.now()?);
         let model =
             embedder.map(|ready| Model { ready, folder: scratch, known: RefCell::default() });
-        let asker = Asker { set, ids, reading, categories, now, model };
+        let order = if args.no_ranker { OrderBy::Weights } else { OrderBy::Ranker };
+        let asker = Asker { set, ids, reading, categories, now, model, order };
         let measured = asker.ask(base, out)?;
+        let calibration = asker.calibrate(base, args.features.as_deref(), &args.folder, out)?;
         let mut view = json!({
             "turn": objects(&measured.turns.means()),
             "session": objects(&measured.sessions.means()),
@@ -159,10 +176,13 @@ impl Evaluation<'_> {
             "memories": set.corpus.len(),
             "store_bytes": cortex.size_bytes()?,
             "weights": base.to_string(),
+            "ranker": !args.no_ranker,
+            "calibration": calibration::view(&calibration),
             "embedder": asker.model.as_ref().map_or(STATIC, |model| model.ready.chosen.model()),
         });
         if !out.is_json() {
             print(out, &measured, set.corpus.len(), cortex.size_bytes()?)?;
+            calibration::print(&calibration, out)?;
         }
         if let Some(other) = other {
             let compared = asker.ask(other, out)?;
@@ -197,6 +217,7 @@ struct Asker<'a> {
     categories: &'a [String],
     now: Millis,
     model: Option<Model<'a>>,
+    order: OrderBy,
 }
 
 /// The optional model, where its vectors are, and what it made of the questions so far.
@@ -239,6 +260,7 @@ impl Asker<'_> {
             let project = question.group.clone();
             let mut query =
                 SearchQuery { project, weights, ..SearchQuery::new(&*question.text, LIMIT) };
+            query.order = self.order;
             self.meant(&mut query)?;
             let started = Instant::now();
             let answer = recall::search::search(&self.reading, None, &query, self.now)?;
@@ -253,6 +275,57 @@ impl Asker<'_> {
         }
         measured.times.sort_unstable();
         Ok(measured)
+    }
+}
+
+impl Asker<'_> {
+    /// Asks every question of its own group and of another one, and writes the features of what was found.
+    fn calibrate(
+        &self,
+        weights: ArmWeights,
+        features: Option<&Path>,
+        folder: &Path,
+        out: &Output,
+    ) -> CommandResult<Calibration> {
+        let kind = folder.file_name().map(|name| name.to_string_lossy().into_owned());
+        let kind = kind.unwrap_or_default();
+        let mut calibration = Calibration::default();
+        let mut lines = features_head();
+        let mut progress = ProgressLine::new(out, "judged");
+        let questions = &self.set.questions;
+        for (n, question) in questions.iter().enumerate() {
+            progress.at(n as u64 + 1, questions.len() as u64);
+            let known = self.categories.iter().any(|name| name == question.category());
+            if !self.categories.is_empty() && !known {
+                continue;
+            }
+            let marked = self.set.relevant(question).is_some();
+            let own = if marked { AskedOf::Own } else { AskedOf::Unanswered };
+            let other = self.set.another_group(question).filter(|_| marked);
+            let asked = [(own, question.group.as_deref()), (AskedOf::Other, other)];
+            let asked = asked.into_iter().filter(|(of, group)| *of == own || group.is_some());
+            for (of, group) in asked {
+                let project = group.map(str::to_owned);
+                let order = OrderBy::Weights;
+                let asking = SearchQuery::new(&*question.text, LIMIT);
+                let mut query = SearchQuery { project, weights, order, ..asking };
+                self.meant(&mut query)?;
+                let answer = recall::search::search(&self.reading, None, &query, self.now)?;
+                match of {
+                    AskedOf::Own => calibration.answered(answer.answerable),
+                    AskedOf::Other => calibration.other(answer.answerable),
+                    AskedOf::Unanswered => calibration.unanswered(answer.answerable),
+                }
+                if features.is_some() {
+                    let name = |id: u64| self.ids.get(&id);
+                    lines += &features_of(self.set, &kind, question, of, &answer.hits, name);
+                }
+            }
+        }
+        if let Some(path) = features {
+            std::fs::write(path, lines).map_err(|error| Failure::file(path, error))?;
+        }
+        Ok(calibration)
     }
 }
 
