@@ -31,6 +31,8 @@ pub struct SearchRequest {
     pub include_archived: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<usize>,
+    /// True: each hit says what moved it.
+    pub explain: bool,
     /// True: looking is not using.
     pub quiet: bool,
     /// What is near this memory by meaning, instead of what the words say.
@@ -43,6 +45,9 @@ pub struct SearchAnswer {
     pub query: String,
     /// Best first.
     pub hits: Vec<HitView>,
+    /// Whether anything found answers the question; absent where nothing was asked in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answerable: Option<AnswerableView>,
     /// Memories that were looked at.
     pub candidates: usize,
     /// Which arms found something: `text`, or `text + vectors`; `newest` for a question without words.
@@ -79,8 +84,11 @@ pub struct HitView {
     pub preview: String,
     /// True if there is more to read.
     pub cut: bool,
-    /// 0 to 1.
+    /// How likely it answers, 0 to 1; of memories like another one how near they are.
     pub rank: f64,
+    /// The same in thousandths: a number means the same for every question and store.
+    #[serde(default)]
+    pub relevance: u16,
     /// What the full text costs.
     pub tokens: u32,
     /// current, superseded …
@@ -99,6 +107,29 @@ pub struct HitView {
     #[serde(default)]
     pub proposed: bool,
     pub arms: Vec<ArmView>,
+    /// What of the ranker's features moved it most, the most first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<ReasonView>,
+}
+
+/// Whether what was found answers the question.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct AnswerableView {
+    /// strong, likely, weak or nothing.
+    pub level: String,
+    /// Thousandths.
+    pub probability: u16,
+}
+
+/// A feature that the ranker looked at.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct ReasonView {
+    pub feature: String,
+    pub value: i32,
+    /// What most candidates of the question have.
+    pub typical: i32,
+    /// By how much it moved the hit, up or down.
+    pub moved: i64,
 }
 
 /// Another memory that a hit points at.

@@ -7,6 +7,7 @@ use kernel::memory::{Body, Fields, Head, Millis};
 use crate::analyze::{Analyzer, Lexicon, Memo};
 use crate::entities::{self, Entity};
 use crate::text::TextField;
+use crate::written_date::TextHead;
 
 /// A memory as the indexes see it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,21 +51,22 @@ fn typed_text(fields: &Fields) -> Vec<&str> {
     words.into_iter().flatten().map(String::as_str).collect()
 }
 
-/// Who speaks in a memory.
-pub fn speakers(body: &Body) -> &[String] {
+/// Who speaks in a memory: as its fields say, or else the head of its text.
+pub fn speakers(body: &Body) -> Vec<String> {
     match &body.fields {
-        Fields::Event(event) => &event.participants,
-        _ => &[],
+        Fields::Event(event) if !event.participants.is_empty() => event.participants.clone(),
+        _ => TextHead::of(&body.content).speaker.into_iter().collect(),
     }
 }
 
-/// When what a memory says happened, if it says so.
+/// When what a memory says happened, if its fields or the head of its text say so.
 pub fn happened(body: &Body) -> Option<Millis> {
-    match &body.fields {
+    let told = match &body.fields {
         Fields::Event(event) => event.happened_at,
         Fields::Fact(fact) => fact.as_of,
         _ => None,
-    }
+    };
+    told.or_else(|| TextHead::of(&body.content).at)
 }
 
 pub(crate) const MONTHS: [&str; 12] = [
@@ -110,6 +112,10 @@ pub fn spoken(body: &Body) -> String {
 /// What vectors are made of: what was said, without who said it and when. A function of the body alone.
 pub fn dense(body: &Body) -> String {
     let mut dense = spoken(body);
+    let head = TextHead::of(&body.content);
+    if head.speaker.is_some() && dense == body.content.trim() {
+        dense = head.said(&body.content).to_owned();
+    }
     for text in typed_text(&body.fields) {
         dense.push(' ');
         dense.push_str(text);
@@ -161,7 +167,7 @@ pub(crate) fn about_words(
         analyzer.numbers(memo, text, |number| terms.push((field, number)));
     };
     for speaker in speakers(body) {
-        add(TextField::SPEAKER, speaker);
+        add(TextField::SPEAKER, &speaker);
     }
     if let Some(at) = happened(body) {
         add(TextField::DATE, &date_words(at));

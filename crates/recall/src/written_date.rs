@@ -57,12 +57,56 @@ const MONTHS: [(&str, i8); 36] = [
 /// A word that is a month, and only that: `mayor` and `marked` are none.
 fn month(word: &str) -> Option<i8> {
     const WHOLE: [&str; 50] = [
-        "january", "february", "march", "april", "may", "june", "july", "august", "september",
-        "october", "november", "december", "januar", "jänner", "februar", "märz", "maerz", "mai",
-        "juni", "juli", "oktober", "dezember", "janvier", "février", "fevrier", "mars", "avril",
-        "juin", "juillet", "août", "aout", "septembre", "octobre", "novembre", "décembre",
-        "decembre", "enero", "febrero", "marzo", "abril", "mayo", "junio", "julio", "agosto",
-        "septiembre", "setiembre", "octubre", "noviembre", "diciembre", "sept",
+        "january",
+        "february",
+        "march",
+        "april",
+        "may",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+        "december",
+        "januar",
+        "jänner",
+        "februar",
+        "märz",
+        "maerz",
+        "mai",
+        "juni",
+        "juli",
+        "oktober",
+        "dezember",
+        "janvier",
+        "février",
+        "fevrier",
+        "mars",
+        "avril",
+        "juin",
+        "juillet",
+        "août",
+        "aout",
+        "septembre",
+        "octobre",
+        "novembre",
+        "décembre",
+        "decembre",
+        "enero",
+        "febrero",
+        "marzo",
+        "abril",
+        "mayo",
+        "junio",
+        "julio",
+        "agosto",
+        "septiembre",
+        "setiembre",
+        "octubre",
+        "noviembre",
+        "diciembre",
+        "sept",
     ];
     let lower = word.to_lowercase();
     let short = lower.chars().count() == 3;
@@ -173,6 +217,8 @@ fn day(year: i16, month: i8, day: i8) -> Option<Millis> {
 pub(crate) struct TextHead {
     pub(crate) speaker: Option<String>,
     pub(crate) at: Option<Millis>,
+    /// Where the head ends in the trimmed text; 0 if it names nobody.
+    end: usize,
 }
 
 impl TextHead {
@@ -183,12 +229,21 @@ impl TextHead {
         let Some(at) = colon.and_then(|colon| date_in(&line[..colon])) else {
             // A date alone, before what happened then: `2023-05-08 moved to Bern`, `[8 May 2023] moved`.
             let start = line.trim_start_matches(['[', '(']);
-            return TextHead { speaker: None, at: leading_date(start) };
+            return TextHead { at: leading_date(start), ..TextHead::default() };
         };
-        let head = &line[..colon.unwrap_or(0)];
+        let colon = colon.unwrap_or(0);
+        let head = &line[..colon];
         let mut names = head.split([',', '(', ')', '[', ']', '，', '（', '）', '|', '–', '—', '-']);
         let speaker = names.find_map(name).map(str::to_owned);
-        TextHead { speaker, at: Some(at) }
+        let sign = line[colon..].chars().next().map_or(0, char::len_utf8);
+        let end = if speaker.is_some() { colon + sign } else { 0 };
+        TextHead { speaker, at: Some(at), end }
+    }
+
+    /// What is said, without who says it and when.
+    pub(crate) fn said<'t>(&self, content: &'t str) -> &'t str {
+        let content = content.trim();
+        content.get(self.end..).unwrap_or(content).trim_start()
     }
 }
 
@@ -254,8 +309,17 @@ mod tests {
     #[test]
     fn what_is_no_date_is_none() {
         for text in [
-            "", "May", "2023", "31 February 2023", "sometime", "03/04/2023", "v1.2.3", "10.0.0.1",
-            "8 mayors 2023", "in 8 may 20234", "marked 5 2023",
+            "",
+            "May",
+            "2023",
+            "31 February 2023",
+            "sometime",
+            "03/04/2023",
+            "v1.2.3",
+            "10.0.0.1",
+            "8 mayors 2023",
+            "in 8 may 20234",
+            "marked 5 2023",
         ] {
             assert_eq!(date_in(text), None, "{text}");
         }
@@ -274,6 +338,7 @@ mod tests {
         ] {
             let head = TextHead::of(text);
             assert_eq!((head.speaker.as_deref(), head.at), (Some("Ada"), Some(DAY)), "{text}");
+            assert!(!head.said(text).contains("Ada"), "{text}");
         }
         let chinese = TextHead::of("艾达，2023年5月8日：我们搬家了");
         assert_eq!((chinese.speaker.as_deref(), chinese.at), (Some("艾达"), Some(DAY)));

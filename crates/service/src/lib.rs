@@ -118,6 +118,8 @@ pub struct Settings {
     pub speaker_prior: u32,
     /// Rules and preferences of agents and imports bind without a person's word.
     pub agents_may_rule: bool,
+    /// Order hits by the learned ranker.
+    pub ranker: bool,
 }
 
 impl Default for Settings {
@@ -131,6 +133,7 @@ impl Default for Settings {
             favoured_speaker: None,
             speaker_prior: 50,
             agents_may_rule: false,
+            ranker: true,
         }
     }
 }

@@ -65,7 +65,7 @@ pub(super) fn newest(
         (false, false) => Some(NOTE.to_owned()),
         (true, false) => None,
     };
-    Ok((SearchOutcome { hits, candidates: seen, by_model: 0 }, note))
+    Ok((SearchOutcome { hits, candidates: seen, ..SearchOutcome::default() }, note))
 }
 
 /// The fewest rows that hold what a query may find, each index newest first.
@@ -108,9 +108,10 @@ fn hit(reader: &MemoryReader<'_>, row: MemoryRow) -> Result<Hit> {
         body,
         standing: row.standing,
         score: 0,
-        signals: None,
+        relevance: 0,
         arms: Vec::new(),
         by_model: false,
+        signals: None,
     })
 }
 

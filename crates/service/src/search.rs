@@ -1,12 +1,17 @@
 //! Search: a question in ordinary words. Titles and previews; the whole text is another step.
 
-use api::search::{ArmView, HitView, NamedView, SearchAnswer, SearchRequest};
+use api::search::{
+    AnswerableView, ArmView, HitView, NamedView, ReasonView, SearchAnswer, SearchRequest,
+};
 use kernel::context::RuleAuthors;
 use kernel::find::Standing;
 use kernel::grants::Permission;
 use kernel::memory::{MemoryId, MemoryType};
 use kernel::{Reading, render};
-use recall::search::{Arm, Hit, LIMIT_MAX, LinkedMemory, SearchOutcome, SearchQuery, SpeakerBoost};
+use recall::ranker::{Ranker, Signals};
+use recall::search::{
+    Arm, Hit, LIMIT_MAX, LinkedMemory, OrderBy, SearchOutcome, SearchQuery, SpeakerBoost,
+};
 
 use crate::access::again_if_poisoned;
 use crate::caller::Caller;
@@ -18,6 +23,8 @@ use crate::{Service, learned, newest, parse, views, wording};
 
 /// Hits whose use is noted per search.
 const NOTED_MAX: usize = 10;
+/// Features that are named as reasons of a hit.
+const REASONS_MAX: usize = 6;
 
 fn named_view(named: &LinkedMemory) -> NamedView {
     NamedView { id: named.id.get(), title: named.title.clone().unwrap_or_default() }
@@ -57,6 +64,9 @@ impl Service {
         let mut query = query_of(&request, project)?;
         let favoured = self.settings.favoured_speaker.as_deref();
         query.boost = favoured.map(|name| SpeakerBoost::new(name, self.settings.speaker_prior));
+        if !self.settings.ranker {
+            query.order = OrderBy::Weights;
+        }
         let near = request.similar_to.map(memory_id).transpose()?;
         let access = self.access(caller, Permission::Find, &request)?;
         let reading = &access.reading;
@@ -122,8 +132,15 @@ impl Service {
             hits: answer
                 .hits
                 .iter()
-                .map(|hit| hit_view(reading, hit, model.as_ref(), self.rule_authors()))
+                .map(|hit| HitView {
+                    reasons: reasons(request.explain, hit, &answer.typical),
+                    ..hit_view(reading, hit, model.as_ref(), self.rule_authors())
+                })
                 .collect(),
+            answerable: (near.is_none() && !wordless).then(|| AnswerableView {
+                level: answer.answerable.level.name().to_owned(),
+                probability: answer.answerable.probability,
+            }),
             by_model: model.as_ref().map(|_| answer.by_model),
             candidates: answer.candidates,
             mode: mode.to_owned(),
@@ -153,7 +170,8 @@ fn hit_view(reading: &Reading, hit: &Hit, model: Option<&String>, rules: RuleAut
         uri: reading.uri(&hit.head, hit.version.n).to_string(),
         preview: wording::shortened(&hit.preview, 300),
         cut: !hit.preview.contains(&whole),
-        rank: ratio(hit.score),
+        rank: f64::from(hit.relevance) / 1_000.0,
+        relevance: hit.relevance,
         tokens: hit.tokens,
         standing: standing_name(hit.standing),
         pinned: hit.head.pinned,
@@ -163,7 +181,21 @@ fn hit_view(reading: &Reading, hit: &Hit, model: Option<&String>, rules: RuleAut
         author: views::author(&hit.version),
         proposed: rules.is_proposed(&hit.head, &hit.version),
         arms: hit.arms.iter().map(|arm| arm_view(arm, by)).collect(),
+        reasons: Vec::new(),
     }
+}
+
+/// The features that moved a hit most, if they were asked for.
+fn reasons(explain: bool, hit: &Hit, typical: &Signals) -> Vec<ReasonView> {
+    let Some(signals) = hit.signals.as_ref().filter(|_| explain) else { return Vec::new() };
+    let moved = Ranker::shared().reasons(signals, typical).into_iter().take(REASONS_MAX);
+    let view = |(feature, moved): (recall::ranker::Feature, i64)| ReasonView {
+        feature: feature.name().to_owned(),
+        value: signals.get(feature),
+        typical: typical.get(feature),
+        moved,
+    };
+    moved.map(view).collect()
 }
 
 fn standing_name(standing: Standing) -> String {

@@ -10,14 +10,16 @@ use std::time::{Duration, Instant};
 use embed::settings::EmbedderChoice;
 use kernel::memory::Millis;
 use kernel::{Cortex, Reading};
-use recall::evaluation::{self, Difference, LabelledSet, MeansTable, paired};
+use recall::evaluation::{
+    self, AskedOf, Difference, LabelledSet, MeansTable, features_head, features_of, paired,
+};
 use recall::models::each_text;
-use recall::search::{Arm, ModelQuestion, SearchQuery};
+use recall::search::{Arm, ModelQuestion, OrderBy, SearchQuery};
 use service::embedders::EmbedError;
 use service::embedders::active::{OpenEmbedder, QuestionContext};
 use service::embedders::fill::{FillPlan, fill};
 
-pub(crate) use recall::evaluation::Means;
+pub(crate) use recall::evaluation::{Apart, Calibration, Means};
 pub(crate) use recall::search::ArmWeights;
 
 use crate::failure::{CommandResult, Failure};
@@ -45,6 +47,8 @@ pub(crate) struct EvalPlan<'a> {
     pub(crate) embedder: &'a str,
     /// Of how many memories in a hundred the model gets a vector.
     pub(crate) embedded: u64,
+    /// Order hits by the arms added by weight, without the learned ranker.
+    pub(crate) no_ranker: bool,
 }
 
 /// One configuration on all questions.
@@ -69,6 +73,7 @@ pub(crate) struct LabelledSearch<'a> {
     categories: &'a [String],
     now: Millis,
     model: Option<Model<'a>>,
+    order: OrderBy,
 }
 
 /// Saves the set into a store of its own and lets `report` ask it.
@@ -125,6 +130,7 @@ fn opened<'a>(
         categories: plan.categories,
         now: inv.now()?,
         model,
+        order: if plan.no_ranker { OrderBy::Weights } else { OrderBy::Ranker },
     })
 }
 
@@ -183,6 +189,7 @@ impl LabelledSearch<'_> {
             let project = question.group.clone();
             let mut query =
                 SearchQuery { project, weights, ..SearchQuery::new(&*question.text, LIMIT) };
+            query.order = self.order;
             self.meant(&mut query)?;
             let started = Instant::now();
             let answer = recall::search::search(&self.reading, None, &query, self.now)?;
@@ -197,6 +204,54 @@ impl LabelledSearch<'_> {
         }
         measured.times.sort_unstable();
         Ok(measured)
+    }
+
+    /// Asks every question of its own group and of another one, and writes the features of what was found.
+    pub(crate) fn calibrate(
+        &self,
+        features: Option<&Path>,
+        folder: &Path,
+        out: &Output,
+    ) -> CommandResult<Calibration> {
+        let kind = folder.file_name().map(|name| name.to_string_lossy().into_owned());
+        let kind = kind.unwrap_or_default();
+        let mut calibration = Calibration::default();
+        let mut lines = features_head();
+        let mut progress = ProgressLine::new(out);
+        let questions = &self.set.questions;
+        for (n, question) in questions.iter().enumerate() {
+            progress.at("judged", n as u64 + 1, questions.len() as u64);
+            let known = self.categories.iter().any(|name| name == question.category());
+            if !self.categories.is_empty() && !known {
+                continue;
+            }
+            let marked = self.set.relevant(question).is_some();
+            let own = if marked { AskedOf::Own } else { AskedOf::Unanswered };
+            let other = self.set.another_group(question).filter(|_| marked);
+            let asked = [(own, question.group.as_deref()), (AskedOf::Other, other)];
+            let asked = asked.into_iter().filter(|(of, group)| *of == own || group.is_some());
+            for (of, group) in asked {
+                let project = group.map(str::to_owned);
+                let (weights, order) = (self.base, OrderBy::Weights);
+                let asking = SearchQuery::new(&*question.text, LIMIT);
+                let mut query = SearchQuery { project, weights, order, ..asking };
+                self.meant(&mut query)?;
+                let answer = recall::search::search(&self.reading, None, &query, self.now)?;
+                match of {
+                    AskedOf::Own => calibration.answered(answer.answerable),
+                    AskedOf::Other => calibration.other(answer.answerable),
+                    AskedOf::Unanswered => calibration.unanswered(answer.answerable),
+                }
+                if features.is_some() {
+                    let name = |id: u64| self.ids.get(&id);
+                    lines += &features_of(self.set, &kind, question, of, &answer.hits, name);
+                }
+            }
+        }
+        if let Some(path) = features {
+            std::fs::write(path, lines).map_err(|error| Failure::file(path, error))?;
+        }
+        Ok(calibration)
     }
 
     /// The weights with the first arm alone, then with one more each time, by what is added.

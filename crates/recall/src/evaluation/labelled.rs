@@ -104,6 +104,17 @@ impl LabelledSet {
         self.answers.get(&question.id)
     }
 
+    /// A group that a question is not about, another one for each question; `None` if there is but one.
+    pub fn another_group(&self, question: &LabelledQuestion) -> Option<&str> {
+        let groups: BTreeSet<&str> =
+            self.questions.iter().filter_map(|question| question.group.as_deref()).collect();
+        let groups: Vec<&str> = groups.into_iter().collect();
+        let own = groups.iter().position(|group| question.group.as_deref() == Some(group))?;
+        let place = self.questions.iter().position(|other| other.id == question.id)?;
+        let others = groups.len().checked_sub(1).filter(|others| *others > 0)?;
+        groups.get((own + 1 + place % others) % groups.len()).copied()
+    }
+
     /// The measures of what was returned, best first: of the memories themselves, and of the sessions they are from.
     pub fn judge(
         &self,

@@ -4,8 +4,12 @@
 //! against them. What must stay true: this module only asks searches through their ordinary functions, and nothing else
 //! in recall uses it.
 
+mod calibration;
+mod features;
 mod labelled;
 mod measure;
 
+pub use calibration::{Apart, Calibration, ReliabilityStep};
+pub use features::{AskedOf, features_head, features_of};
 pub use labelled::{ANSWERS, CORPUS, CorpusLine, LabelledQuestion, LabelledSet, QUESTIONS};
 pub use measure::{Difference, Means, MeansTable, measure, paired};

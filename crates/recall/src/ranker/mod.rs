@@ -1,5 +1,102 @@
-//! The ranker: an order learned from labelled sets, over what the arms say.
+//! The ranker: an order learned from labelled sets, and how likely a memory answers.
+//!
+//! The arms find and add up; what they say is worth differs with length, role, session and question, and that is
+//! learned (`tools/ranker/train.py`). The model is part of the program (`model/ranker.bin`): trees that compare whole
+//! numbers, and weights that are added. What must stay true: the same features give the same order on every machine,
+//! and no float is in the way; a model of other features is refused by a test, and never read as if it were of these.
 
+mod bytes;
 mod features;
+mod model;
+mod relevance;
+mod trees;
 
 pub use features::{FEATURES, FEATURES_VERSION, Feature, Signals};
+pub use relevance::{ANSWER_FEATURES, AnswerLevel, AnswerSignals, Answerable};
+
+use model::Model;
+use std::sync::LazyLock;
+
+/// One of the ranker's units, as a binary fraction: 1.0 is `1 << UNIT_BITS`.
+const UNIT_BITS: u32 = 16;
+
+const MODEL: &[u8] = include_bytes!("../../model/ranker.bin");
+
+/// What was learned.
+#[derive(Debug)]
+pub struct Ranker {
+    model: Model,
+    lowest: i64,
+    highest: i64,
+}
+
+impl Ranker {
+    /// The one that is part of the program.
+    pub fn shared() -> &'static Ranker {
+        static SHARED: LazyLock<Ranker> = LazyLock::new(|| {
+            Ranker::parse(MODEL).expect("the model in the program is of the program's features")
+        });
+        &SHARED
+    }
+
+    fn parse(bytes: &[u8]) -> Option<Ranker> {
+        let model = Model::parse(bytes)?;
+        // The fused score is at most a thousand.
+        let (lowest, most) = model.trees.bounds();
+        let highest = most.saturating_add(model.base.saturating_mul(1_000));
+        Some(Ranker { model, lowest, highest })
+    }
+
+    /// How much better than others a candidate is; what matters is the difference to the others of its question.
+    pub fn margin(&self, signals: &Signals) -> i64 {
+        let fused = i64::from(signals.get(Feature::Fused)).saturating_mul(self.model.base);
+        fused.saturating_add(self.model.trees.sum(signals))
+    }
+
+    /// A margin as parts of `most`: the least there can be is nothing.
+    pub(crate) fn place(&self, margin: i64, most: u64) -> u64 {
+        let above = i128::from(margin.saturating_sub(self.lowest).max(0)) * i128::from(most);
+        let span = i128::from(self.highest.saturating_sub(self.lowest).max(1));
+        u64::try_from(above / span).unwrap_or(most).min(most)
+    }
+
+    /// How likely the candidates of a question answer it. They come in the ranker's order.
+    pub fn answerable(&self, signals: &[Signals]) -> Answerable {
+        self.model.relevance.answerable(&AnswerSignals::of(signals))
+    }
+
+    /// How likely one candidate answers, in thousandths; `behind` is by how much its margin is below the first one's.
+    pub fn relevance(&self, answerable: &Answerable, behind: i64) -> u16 {
+        self.model.relevance.of_hit(answerable, behind)
+    }
+
+    /// Which features put a candidate where it is: what its margin would lose if the feature were that of a typical
+    /// candidate of the question, the most first. Features that change nothing are left out.
+    pub fn reasons(&self, signals: &Signals, typical: &Signals) -> Vec<(Feature, i64)> {
+        let whole = self.margin(signals);
+        let without = |feature: Feature| {
+            let mut other = *signals;
+            other.0[feature as usize] = typical.get(feature);
+            whole - self.margin(&other)
+        };
+        let mut reasons: Vec<(Feature, i64)> =
+            Feature::ALL.into_iter().map(|feature| (feature, without(feature))).collect();
+        reasons.retain(|(_, moved)| *moved != 0);
+        reasons.sort_by_key(|(feature, moved)| (std::cmp::Reverse(moved.abs()), *feature));
+        reasons
+    }
+}
+
+/// The median of each feature.
+pub(crate) fn typical(signals: &[Signals]) -> Signals {
+    let mut typical = Signals::default();
+    for (place, value) in typical.0.iter_mut().enumerate() {
+        let mut values: Vec<i32> = signals.iter().map(|signals| signals.0[place]).collect();
+        values.sort_unstable();
+        *value = values.get(values.len() / 2).copied().unwrap_or(0);
+    }
+    typical
+}
+
+#[cfg(test)]
+mod tests;

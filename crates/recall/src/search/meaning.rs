@@ -102,8 +102,7 @@ impl<'a> Meaning<'a> {
             return Ok(vec![0; ids.len()]);
         }
         let fresh: Vec<u64> = ids.iter().copied().filter(|id| self.is_in_columns(*id)).collect();
-        let scores =
-            self.corpus.codes.first_scores_with(self.question, &fresh, &self.groups())?;
+        let scores = self.corpus.codes.first_scores_with(self.question, &fresh, &self.groups())?;
         let mut scores = scores.into_iter();
         let mut whole = Vec::with_capacity(ids.len());
         for id in ids {

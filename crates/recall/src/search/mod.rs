@@ -43,7 +43,7 @@ use crate::analyze::fold;
 use crate::columns::IndexCache;
 use crate::error::{Error, Result};
 use crate::language;
-use crate::ranker::Signals;
+use crate::ranker::{Answerable, Signals};
 
 use context::SearchContext;
 use filter::{MemoryFilter, MemoryRow};
@@ -141,8 +141,10 @@ pub struct Hit {
     pub usage: Usage,
     pub body: Option<Body>,
     pub standing: Standing,
-    /// Parts per million of the best possible.
+    /// Its place in this answer, as parts per million; it says nothing about other questions.
     pub score: u64,
+    /// How likely it answers, in thousandths: the same number means the same for every question and store.
+    pub relevance: u16,
     pub arms: Vec<ArmScore>,
     /// Its meaning was judged by the query's model, and not by the built-in one.
     pub by_model: bool,
@@ -166,13 +168,17 @@ pub struct LinkedMemory {
     pub title: Option<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SearchOutcome {
     pub hits: Vec<Hit>,
     /// Memories that at least one arm looked at.
     pub candidates: usize,
     /// Those of them whose meaning the query's model judged.
     pub by_model: usize,
+    /// Whether anything here answers the question.
+    pub answerable: Answerable,
+    /// The features of a typical candidate, to compare those of a hit with.
+    pub typical: Signals,
 }
 
 /// Answers a question against one state.
@@ -209,7 +215,8 @@ fn answer(context: &SearchContext<'_>) -> Result<SearchOutcome> {
     let mut gathered = retrievers::gather(context, &filter)?;
     let mut order = CandidateOrder::new(context, &gathered);
     let mut found = best(&filter, &order, limit)?;
-    if found.len() < limit.min(gathered.candidates.len()) && gathered.candidates.len() >= CANDIDATES {
+    if found.len() < limit.min(gathered.candidates.len()) && gathered.candidates.len() >= CANDIDATES
+    {
         // Expired and superseded memories filled the candidate list, so fewer than `limit` current ones are left.
         // Retrieval runs again, with the visibility check applied to every candidate instead of only to the winners.
         filter.check_visibility();
@@ -219,13 +226,15 @@ fn answer(context: &SearchContext<'_>) -> Result<SearchOutcome> {
     }
     let mut previews = Previews::new(context.analyzer, context.question, &context.cache.words);
     let mut hits = Vec::new();
-    for (Placed { candidate, score, signals }, row) in found {
+    for (Placed { candidate, score, relevance, signals }, row) in found {
         let (arms, by_model) = (order.arms(candidate), candidate.by_model);
-        hits.push(hit(&filter, &mut previews, RankedRow { row, score, arms, by_model, signals })?);
+        let ranked = RankedRow { row, score, relevance, arms, by_model, signals };
+        hits.push(hit(&filter, &mut previews, ranked)?);
     }
     let candidates = &gathered.candidates;
     let by_model = candidates.iter().filter(|candidate| candidate.by_model).count();
-    Ok(SearchOutcome { hits, candidates: candidates.len(), by_model })
+    let (answerable, typical) = (order.answerable, order.typical);
+    Ok(SearchOutcome { hits, candidates: candidates.len(), by_model, answerable, typical })
 }
 
 impl SearchOutcome {
@@ -237,6 +246,9 @@ impl SearchOutcome {
         let rest = rest.map(|hit| Hit { score: hit.score.min(most), ..hit });
         self.hits.extend(rest.take(limit - known.len()));
         self.candidates = self.candidates.max(other.candidates);
+        if other.answerable.margin > self.answerable.margin || known.is_empty() {
+            (self.answerable, self.typical) = (other.answerable, other.typical);
+        }
         self.by_model = self.by_model.max(other.by_model);
     }
 }
@@ -250,6 +262,7 @@ fn check(query: &SearchQuery) -> Result<()> {
 struct RankedRow {
     row: MemoryRow,
     score: u64,
+    relevance: u16,
     arms: Vec<ArmScore>,
     by_model: bool,
     signals: Option<Signals>,
@@ -257,7 +270,7 @@ struct RankedRow {
 
 /// A ranked memory as it is answered.
 fn hit(filter: &MemoryFilter<'_>, previews: &mut Previews<'_>, ranked: RankedRow) -> Result<Hit> {
-    let RankedRow { row, score, arms, by_model, signals } = ranked;
+    let RankedRow { row, score, relevance, arms, by_model, signals } = ranked;
     let text = row.body.as_ref().map(crate::document::spoken).unwrap_or_default();
     let full = kernel::render::render(&row.head, &row.version, row.body.as_ref(), Form::Full);
     Ok(Hit {
@@ -272,6 +285,7 @@ fn hit(filter: &MemoryFilter<'_>, previews: &mut Previews<'_>, ranked: RankedRow
         body: row.body,
         standing: row.standing,
         score,
+        relevance,
         arms,
         by_model,
         signals,

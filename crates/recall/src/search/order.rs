@@ -2,16 +2,19 @@
 //!
 //! What must stay true: an order is a function of the candidates and the question; equal scores go to the smaller id.
 
+use std::cmp::Reverse;
 
 use super::context::SearchContext;
-use super::fusion::{ArmScore, Fusion};
+use super::fusion::{ArmScore, ArmWeights, Fusion, ONE};
 use super::retrievers::Gathered;
 use super::scoring::Candidate;
 use super::signals::signals;
-use crate::ranker::Signals;
+use crate::ranker::{Answerable, Ranker, Signals, typical};
 
 /// Candidates that the ranker orders; those behind them stay as the arms have them.
-pub(super) const RANKED: usize = 200;
+const RANKED: usize = 100;
+/// What the last of the ranked has at least, of `ONE`; the others share what is below.
+const RANKED_FROM: u64 = ONE / 5;
 
 /// What decides which candidate comes first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,6 +32,8 @@ pub(super) struct Placed<'c> {
     pub(super) candidate: &'c Candidate,
     /// Parts per million of the best possible.
     pub(super) score: u64,
+    /// How likely it answers, in thousandths.
+    pub(super) relevance: u16,
     /// Of the first `RANKED`.
     pub(super) signals: Option<Signals>,
 }
@@ -36,24 +41,65 @@ pub(super) struct Placed<'c> {
 pub(super) struct CandidateOrder<'c> {
     fusion: Fusion<'c>,
     pub(super) placed: Vec<Placed<'c>>,
+    pub(super) answerable: Answerable,
+    /// The features of a typical candidate.
+    pub(super) typical: Signals,
 }
 
 impl<'c> CandidateOrder<'c> {
     pub(super) fn new(context: &SearchContext<'_>, gathered: &'c Gathered) -> CandidateOrder<'c> {
-        let fusion = Fusion::new(&gathered.candidates, context.query.weights);
+        let weights = context.query.weights;
+        let fusion = Fusion::new(&gathered.candidates, weights);
         let ranked = fusion.ranked();
-        let first = &ranked[..ranked.len().min(RANKED)];
+        let (first, rest) = ranked.split_at(ranked.len().min(RANKED));
         let signals = signals(&fusion, &gathered.asked, first);
-        let mut signals = signals.into_iter();
-        let placed = ranked.iter().map(|(candidate, score)| {
-            let signals = signals.next();
-            Placed { candidate, score: *score, signals }
-        });
-        CandidateOrder { placed: placed.collect(), fusion }
+        let ranker = Ranker::shared();
+        let mut known: Vec<KnownCandidate<'c>> = first
+            .iter()
+            .zip(signals)
+            .map(|(&(candidate, fused), signals)| KnownCandidate {
+                candidate,
+                fused,
+                margin: ranker.margin(&signals),
+                signals,
+            })
+            .collect();
+        known.sort_by_key(|known| (Reverse(known.margin), known.candidate.id));
+        let of_known: Vec<Signals> = known.iter().map(|known| known.signals).collect();
+        let answerable = ranker.answerable(&of_known);
+        let top = known.first().map_or(0, |known| known.margin);
+        let usual = weights == ArmWeights::default() || weights == ArmWeights::with_model();
+        let learned = usual && context.query.order == OrderBy::Ranker;
+        if !learned {
+            known.sort_by_key(|known| (Reverse(known.fused), known.candidate.id));
+        }
+        let mut placed: Vec<Placed<'c>> = Vec::with_capacity(ranked.len());
+        for known in known {
+            let place = RANKED_FROM + ranker.place(known.margin, ONE - RANKED_FROM);
+            placed.push(Placed {
+                candidate: known.candidate,
+                score: if learned { place } else { known.fused },
+                relevance: ranker.relevance(&answerable, top - known.margin),
+                signals: Some(known.signals),
+            });
+        }
+        for &(candidate, fused) in rest {
+            let score = if learned { fused * RANKED_FROM / ONE } else { fused };
+            placed.push(Placed { candidate, score, relevance: 0, signals: None });
+        }
+        CandidateOrder { placed, fusion, answerable, typical: typical(&of_known) }
     }
 
     /// What each arm said of a candidate.
     pub(super) fn arms(&self, candidate: &Candidate) -> Vec<ArmScore> {
         self.fusion.arms(candidate)
     }
+}
+
+/// A candidate with its features and what the ranker makes of them.
+struct KnownCandidate<'c> {
+    candidate: &'c Candidate,
+    fused: u64,
+    margin: i64,
+    signals: Signals,
 }

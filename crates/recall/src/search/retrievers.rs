@@ -36,10 +36,7 @@ pub(super) const TAKEN: usize = 400;
 const TAKEN_ALONE: usize = 2 * CANDIDATES;
 
 /// The candidates of a question, with what each arm says of them.
-pub(super) fn gather(
-    context: &SearchContext<'_>,
-    filter: &MemoryFilter<'_>,
-) -> Result<Gathered> {
+pub(super) fn gather(context: &SearchContext<'_>, filter: &MemoryFilter<'_>) -> Result<Gathered> {
     with_corpus(context, filter, |corpus| {
         let search = corpus.text_search()?;
         let taken = if context.counts(Arm::Session) { TAKEN } else { TAKEN_ALONE };
@@ -49,7 +46,11 @@ pub(super) fn gather(
         let dense = DenseQuestion::new(context, &search, || passages.speakers(&words))?;
         let mut meaning = Meaning::new(corpus, &dense.vector);
         let nearest = by_meaning(context, &mut meaning)?;
-        let rankings = Rankings { words, meaning: nearest, entities: by_entities(corpus, search.documents())? };
+        let rankings = Rankings {
+            words,
+            meaning: nearest,
+            entities: by_entities(corpus, search.documents())?,
+        };
         let mut candidates = rankings.candidates();
         let mut sessions = sessions_of(corpus, &rankings, &candidates, &meaning)?;
         sessions.bring_neighbours(&rankings.leaders(), &mut candidates);

@@ -5,9 +5,9 @@
 use std::collections::BTreeMap;
 
 use super::asked_words::AskedWords;
+use super::evidence::Role;
 use super::fusion::{Arm, Fusion, ONE};
 use super::scoring::Candidate;
-use super::evidence::Role;
 use crate::embedding;
 use crate::embedding::SIM_ONE;
 use crate::ranker::{Feature, Signals};

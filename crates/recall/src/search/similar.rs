@@ -71,8 +71,10 @@ pub fn similar(
         let Some(row) = filter.row(other)? else { continue };
         let score = (score.saturating_mul(ONE) / embedding::ONE.unsigned_abs()).min(ONE);
         let arm = ArmScore { arm: Arm::Meaning, score, rank: hits.len() + 1, weight: 100 };
-        let ranked = RankedRow { row, score, arms: vec![arm], by_model: false, signals: None };
+        let relevance = u16::try_from(score * 1_000 / ONE).unwrap_or(1_000);
+        let arms = vec![arm];
+        let ranked = RankedRow { row, score, relevance, arms, by_model: false, signals: None };
         hits.push(hit(&filter, &mut previews, ranked)?);
     }
-    Ok(SearchOutcome { hits, candidates, by_model: 0 })
+    Ok(SearchOutcome { hits, candidates, ..SearchOutcome::default() })
 }

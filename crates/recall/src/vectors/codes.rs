@@ -197,7 +197,8 @@ impl Codes {
         groups: &G,
     ) -> Result<Vec<Option<i64>>, G::Error> {
         let first = |doc: &u64| Some(self.rows_of(*doc)).filter(|rows| !rows.is_empty());
-        let rows: Vec<Option<usize>> = docs.iter().map(|d| first(d).map(|rows| rows.start)).collect();
+        let rows: Vec<Option<usize>> =
+            docs.iter().map(|d| first(d).map(|rows| rows.start)).collect();
         let wanted: Vec<usize> = rows.iter().copied().flatten().collect();
         let mut scores = self.row_scores(query, &wanted, groups)?.into_iter();
         Ok(rows.iter().map(|row| row.and_then(|_| scores.next())).collect())

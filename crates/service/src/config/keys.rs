@@ -151,6 +151,12 @@ pub const KEYS: &[Key] = &[
         default: || json!(false),
         about: "Rules and preferences that agents and imports write bind without a person who confirms them",
     },
+    Key {
+        name: "recall.ranker",
+        kind: Kind::Flag,
+        default: || json!(true),
+        about: "Order hits by the learned ranker; false: by the arms added by weight",
+    },
 ];
 
 impl Key {

@@ -190,6 +190,7 @@ impl Config {
             favoured_speaker: self.text("recall.favoured_speaker").map(str::to_owned),
             speaker_prior: u32::try_from(self.number("recall.speaker_prior")).unwrap_or(0),
             agents_may_rule: self.is_on("trust.agents_may_rule"),
+            ranker: self.is_on("recall.ranker"),
         }
     }
 

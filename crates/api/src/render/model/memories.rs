@@ -60,7 +60,12 @@ fn listed(found: &SearchAnswer) -> String {
             elsewhere.unwrap_or_default()
         );
     }
-    let mut text = format!("Found {} memories:\n\n", found.hits.len());
+    let is_answered = found.answerable.as_ref().is_none_or(|it| it.level != "nothing");
+    let mut text = if is_answered {
+        format!("Found {} memories:\n\n", found.hits.len())
+    } else {
+        format!("Nothing here seems to answer this. The nearest {}:\n\n", found.hits.len())
+    };
     for (n, hit) in found.hits.iter().enumerate() {
         let standing =
             if hit.standing == "current" { String::new() } else { format!(" ({})", hit.standing) };

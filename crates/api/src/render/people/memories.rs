@@ -22,7 +22,13 @@ pub enum HitDetail {
 
 /// What a search found. Why a model was not asked is no part of it: it is said beside the data.
 pub fn found(answer: &SearchAnswer, detail: HitDetail) -> String {
-    let mut text: String = answer.hits.iter().map(|hit| one_hit(hit, detail)).collect();
+    let mut text = String::new();
+    if let Some(answerable) = answer.answerable.as_ref().filter(|it| it.level == "nothing") {
+        let share = answerable.probability;
+        writeln!(text, "nothing here seems to answer this ({share} of 1000); nearest:")
+            .expect("a String takes any text");
+    }
+    text.extend(answer.hits.iter().map(|hit| one_hit(hit, detail)));
     writeln!(text, "{} of {} candidates", answer.hits.len(), answer.candidates)
         .expect("a String takes any text");
     if let Some(elsewhere) = &answer.elsewhere {
@@ -59,6 +65,12 @@ fn one_hit(hit: &HitView, detail: HitDetail) -> String {
         let by = arm.by.as_ref().map(|model| format!("  by {}", line(model))).unwrap_or_default();
         let (name, rank, score, weight) = (&arm.arm, arm.rank, arm.score, arm.weight);
         writeln!(text, "          {name:<12} rank {rank:<4} {score:.3} x {weight:.2}{by}")
+            .expect("a String takes any text");
+    }
+    for reason in hit.reasons.iter().filter(|_| detail == HitDetail::Explained) {
+        let (feature, value, typical) = (&reason.feature, reason.value, reason.typical);
+        let way = if reason.moved > 0 { "up" } else { "down" };
+        writeln!(text, "          {way:<4} by {feature} {value}, where most have {typical}")
             .expect("a String takes any text");
     }
     text

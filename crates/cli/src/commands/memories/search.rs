@@ -21,7 +21,8 @@ use crate::wiring::words::MemoryRef;
 ///
 /// JSON: {query, hits: [{id, title, type, memory_type, project, scope, session_id, topic_key, created_at, updated_at,
 /// uri, preview, cut, rank, tokens, standing, pinned, superseded_by: [{id, title}], contradicts: [{id, title}], by,
-/// author, proposed, arms: [{arm, rank, score, weight, by?}]}], candidates, mode, model?, by_model?, elsewhere?, note?}
+/// author, proposed, relevance, arms: [{arm, rank, score, weight, by?}], reasons?: [{feature, value, typical, moved}]}],
+/// answerable?: {level, probability}, candidates, mode, model?, by_model?, elsewhere?, note?}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex search how do we rotate the signing key
@@ -125,7 +126,8 @@ impl FilterArgs {
 }
 
 pub(crate) fn search(args: &SearchArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
-    let request = SearchRequest { query: args.question.join(" "), ..args.filters.request()? };
+    let query = args.question.join(" ");
+    let request = SearchRequest { query, explain: args.explain, ..args.filters.request()? };
     show(&inv.ask(request)?, detail(args.explain), out)
 }
 

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::{Map, Value, json};
 
+use super::calibration;
 use crate::failure::CommandResult;
 use crate::invocation::Invocation;
 use crate::output::Output;
@@ -25,8 +26,11 @@ use crate::wiring::evaluation::{
 /// --embedder judges meaning by another model, which must be installed (minilm) or chosen (http) in this home;
 /// --compare then changes the weights that go with it.
 ///
+/// Relevance is judged by asking each question of another group's memories too, where nothing answers it.
+///
 /// JSON: {turn: {recall@5, recall@10, recall@20, hit@10, ndcg@10, mrr, questions, categories: {CATEGORY: {…}}},
-/// session: {…}, latency_ms: {p50, p95}, memories, store_bytes, weights, embedder, compare?: {weights, turn, session,
+/// session: {…}, latency_ms: {p50, p95}, memories, store_bytes, weights, embedder, ranker, calibration: {auc,
+/// coverage, false_alarms, likely, likely_others, near_misses, curve: [{questions, promised, answered}]} or null, compare?: {weights, turn, session,
 /// difference: {turn: {MEASURE: {mean, p}}, session: {…}}}, ablation?: [{arms, turn, session}]}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
@@ -34,6 +38,8 @@ use crate::wiring::evaluation::{
   cortex eval path/to/set --json --categories temporal
   cortex eval path/to/set --compare words=40,meaning=20
   cortex eval path/to/set --ablation
+  cortex eval path/to/set --no-ranker
+  cortex eval path/to/set --features set.tsv
   cortex eval path/to/set --embedder minilm")]
 pub(crate) struct EvalArgs {
     /// Folder of the set
@@ -57,6 +63,12 @@ pub(crate) struct EvalArgs {
     /// Of how many memories in a hundred the model gets a vector, as while they are being made
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(0..=100))]
     embedded: u64,
+    /// Order hits by the arms added by weight, without the learned ranker
+    #[arg(long)]
+    no_ranker: bool,
+    /// Write the ranker's features of all candidates there, for tools/ranker/train.py; no text of the set is in it
+    #[arg(long, value_name = "FILE")]
+    features: Option<PathBuf>,
 }
 
 pub(crate) fn run(args: &EvalArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
@@ -67,6 +79,7 @@ pub(crate) fn run(args: &EvalArgs, inv: &Invocation, out: &mut Output) -> Comman
         compare: args.compare.as_deref(),
         embedder: &args.embedder,
         embedded: args.embedded,
+        no_ranker: args.no_ranker,
     };
     evaluation::with_set(&plan, inv, out, |search, out| report(args, search, out))
 }
@@ -74,6 +87,7 @@ pub(crate) fn run(args: &EvalArgs, inv: &Invocation, out: &mut Output) -> Comman
 fn report(args: &EvalArgs, search: &LabelledSearch<'_>, out: &mut Output) -> CommandResult {
     let base = search.base;
     let measured = search.ask(base, out)?;
+    let calibration = search.calibrate(args.features.as_deref(), &args.folder, out)?;
     let mut view = json!({
         "turn": objects(&measured.turns.means()),
         "session": objects(&measured.sessions.means()),
@@ -81,10 +95,13 @@ fn report(args: &EvalArgs, search: &LabelledSearch<'_>, out: &mut Output) -> Com
         "memories": search.memories(),
         "store_bytes": search.store_bytes(),
         "weights": base.to_string(),
+        "ranker": !args.no_ranker,
+        "calibration": calibration::view(&calibration),
         "embedder": search.embedder(),
     });
     if !out.is_json() {
         print(out, &measured, search.memories(), search.store_bytes())?;
+        calibration::print(&calibration, out)?;
     }
     if let Some(other) = search.other {
         let compared = search.ask(other, out)?;

@@ -1,0 +1,84 @@
+//! Trees that compare whole numbers, packed.
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 2 | count of trees, u16 |
+//! | for each tree: 1 | count of nodes, u8, at most 127 |
+//! | for each node: 1 + 4 + 1 + 1 | feature u8, threshold i32, where to go at or below it, where to go above it, i8 each |
+//! | 4 * (nodes + 1) | leaves, i32 each |
+//!
+//! A place from 0 on is a node behind this one, below 0 a leaf: -1 is the first. What must stay true: every way through
+//! a tree ends, because a node leads only to nodes behind it.
+
+use super::bytes::ModelBytes;
+use super::features::{FEATURES, Signals};
+
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    feature: usize,
+    threshold: i32,
+    below: i8,
+    above: i8,
+}
+
+#[derive(Debug)]
+struct Tree {
+    nodes: Vec<Node>,
+    leaves: Vec<i32>,
+}
+
+/// Trees whose leaves are added.
+#[derive(Debug)]
+pub(super) struct Trees(Vec<Tree>);
+
+impl Trees {
+    /// `None` if a tree is cut off, leads nowhere or looks at a feature that there is not.
+    pub(super) fn parse(bytes: &mut ModelBytes<'_>) -> Option<Trees> {
+        let count = bytes.u16()?;
+        (0..count).map(|_| Tree::parse(bytes)).collect::<Option<_>>().map(Trees)
+    }
+
+    pub(super) fn sum(&self, signals: &Signals) -> i64 {
+        self.0.iter().map(|tree| i64::from(tree.leaf(signals))).sum()
+    }
+
+    /// The least and the most that a sum can be.
+    pub(super) fn bounds(&self) -> (i64, i64) {
+        let end = |of: fn(&[i32]) -> Option<i32>| -> i64 {
+            self.0.iter().map(|tree| i64::from(of(&tree.leaves).unwrap_or(0))).sum()
+        };
+        (end(|leaves| leaves.iter().min().copied()), end(|leaves| leaves.iter().max().copied()))
+    }
+}
+
+impl Tree {
+    fn parse(bytes: &mut ModelBytes<'_>) -> Option<Tree> {
+        let count = bytes.u8().filter(|count| *count <= 127)?;
+        let mut nodes = Vec::with_capacity(count.into());
+        for at in 0..count {
+            let feature = usize::from(bytes.u8()?);
+            let threshold = bytes.i32()?;
+            let [below, above] = [bytes.i8()?, bytes.i8()?];
+            let leads = |place: i8| match u8::try_from(place) {
+                Ok(node) => node > at && node < count,
+                Err(_) => place.unsigned_abs() <= count + 1,
+            };
+            if feature >= FEATURES || !leads(below) || !leads(above) {
+                return None;
+            }
+            nodes.push(Node { feature, threshold, below, above });
+        }
+        let leaves = (0..=count).map(|_| bytes.i32()).collect::<Option<_>>()?;
+        Some(Tree { nodes, leaves })
+    }
+
+    fn leaf(&self, signals: &Signals) -> i32 {
+        let mut place = if self.nodes.is_empty() { -1 } else { 0 };
+        while let Ok(at) = usize::try_from(place) {
+            let Some(node) = self.nodes.get(at) else { return 0 };
+            let fits = signals.0[node.feature] <= node.threshold;
+            place = if fits { node.below } else { node.above };
+        }
+        self.leaves.get(usize::from(place.unsigned_abs()) - 1).copied().unwrap_or(0)
+    }
+}
