@@ -21,7 +21,7 @@ pub const NAME_BYTES_MAX: usize = 1_024;
 /// Bytes of the input of a tool that is not known.
 pub const INPUT_BYTES_MAX: usize = 300;
 /// Bytes of items in a segment before it is closed. A turn more writes the open one anew, so it is not larger.
-pub const SEGMENT_BYTES_MAX: usize = 192 << 10;
+pub const SEGMENT_BYTES_MAX: usize = 128 << 10;
 /// Bytes of items in one compressed block of a segment.
 pub const BLOCK_BYTES_MAX: usize = 32 << 10;
 /// Bytes of a block when it is unpacked. One item can be larger than a block by its longest texts.
