@@ -1,6 +1,6 @@
 //! What happens to a text before it becomes a memory.
 //!
-//! - [`redactor`]: private blocks out ([`private`]), secrets masked ([`secrets`]), a report that holds no values.
+//! - [`redactor`]: private blocks out, secrets masked (both by the crate `redact`), a report that holds no values.
 //! - [`project`]: which project a request belongs to; names, aliases, similar names.
 //! - [`topic`]: topic keys, normal and suggested; [`title`]: a title from the content.
 //! - [`words`]: the caller's word for what a memory is.
@@ -14,10 +14,8 @@
 pub(crate) mod bounds;
 pub(crate) mod capture;
 pub(crate) mod dedup;
-pub(crate) mod private;
 pub mod project;
 pub mod redactor;
-pub(crate) mod secrets;
 pub(crate) mod title;
 pub(crate) mod topic;
 pub(crate) mod words;

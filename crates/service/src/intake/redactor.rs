@@ -5,9 +5,8 @@
 //! redacted text (tag, topic key) is left out, because two different secrets would become one name.
 
 use kernel::{Error, Result};
-
-use crate::intake::secrets::SecretCounts;
-use crate::intake::{private, secrets};
+use redact::secrets::SecretCounts;
+use redact::{private, secrets};
 
 /// What was taken out of the texts of one request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

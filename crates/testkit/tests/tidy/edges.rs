@@ -1,17 +1,20 @@
 //! The crates of the workspace and what each may depend on, as data. `crates` checks it.
 
 /// Normal and build dependencies between our own crates, from the bottom up. A crate that is not listed is refused.
-pub(crate) const ALLOWED: [(&str, &[&str]); 18] = [
+pub(crate) const ALLOWED: [(&str, &[&str]); 20] = [
     ("proof", &[]),
     ("api", &[]),
+    // One table of secrets, for memories and for the past.
+    ("redact", &[]),
     ("kernel", &["proof"]),
     ("recall", &["kernel", "proof"]),
     ("embed", &["kernel", "recall"]),
+    ("past", &["recall", "redact"]),
     // The mind answers typed questions of `api`.
     ("mind", &["api", "kernel", "recall"]),
     ("llm", &[]),
     ("talents", &["api", "llm"]),
-    ("service", &["api", "embed", "kernel", "mind", "proof", "recall"]),
+    ("service", &["api", "embed", "kernel", "mind", "proof", "recall", "redact"]),
     ("transfer", &["api", "kernel", "service"]),
     ("client", &["api", "proof"]),
     ("daemon", &["api", "client", "kernel", "llm", "mind", "recall", "service", "talents"]),

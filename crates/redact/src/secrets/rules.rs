@@ -8,8 +8,8 @@ use std::sync::{LazyLock, OnceLock};
 
 use regex::Regex;
 
-use crate::intake::secrets::Span;
-use crate::intake::secrets::randomness::is_random;
+use crate::secrets::Span;
+use crate::secrets::randomness::is_random;
 
 /// What a match must prove beside its form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

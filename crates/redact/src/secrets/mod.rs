@@ -20,14 +20,14 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 /// Starts every mask; what begins like this is never taken for a secret again.
-pub(crate) const MASK_START: &str = "[REDACTED";
+pub const MASK_START: &str = "[REDACTED";
 
 /// How many of which kind were masked. Holds no values.
-pub(crate) type SecretCounts = BTreeMap<&'static str, usize>;
+pub type SecretCounts = BTreeMap<&'static str, usize>;
 
 /// A text in which every recognised secret is masked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct MaskOutcome<'t> {
+pub struct MaskOutcome<'t> {
     pub text: Cow<'t, str>,
     pub counts: SecretCounts,
 }
@@ -39,7 +39,7 @@ static DATA_URI: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Masks every secret as `[REDACTED:kind]`.
-pub(crate) fn mask(text: &str) -> MaskOutcome<'_> {
+pub fn mask(text: &str) -> MaskOutcome<'_> {
     let mut counts = SecretCounts::new();
     let mut current = Cow::Borrowed(text);
     for _ in 0..ROUNDS_MAX {

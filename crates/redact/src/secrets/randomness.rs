@@ -39,7 +39,7 @@ pub(super) fn is_password(value: &str) -> bool {
 
 /// Stands for a value instead of being one: `${TOKEN}`, `<password>`, `xxxx`, `your-api-key`, a mask.
 pub(super) fn is_placeholder(value: &str) -> bool {
-    if value.starts_with(crate::intake::secrets::MASK_START)
+    if value.starts_with(crate::secrets::MASK_START)
         || value.starts_with(['<', '{', '('])
         || value.starts_with("%(")
         || value.starts_with("$(")

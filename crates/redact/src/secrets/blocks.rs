@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::intake::secrets::Span;
+use crate::secrets::Span;
 
 static BEGIN: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"-----BEGIN ([A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?)-----")

@@ -8,8 +8,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::intake::secrets::randomness::{is_password, is_placeholder, is_prose, is_random};
-use crate::intake::secrets::{MASK_START, Span, is_in_mask};
+use crate::secrets::randomness::{is_password, is_placeholder, is_prose, is_random};
+use crate::secrets::{MASK_START, Span, is_in_mask};
 
 /// Bytes of a value that are read to judge it.
 const JUDGED_BYTES_MAX: usize = 128;

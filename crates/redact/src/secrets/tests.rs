@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 
-use crate::intake::secrets::mask;
+use crate::secrets::mask;
 
 const ALNUM: &str = "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zAbC";
 const HEX: &str = "0a1b2c3d4e5f69788796a5b4c3d2e1f0";

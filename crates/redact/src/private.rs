@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 /// What stands where a private block stood.
-pub(crate) const PLACEHOLDER: &str = "[REDACTED]";
+pub const PLACEHOLDER: &str = "[REDACTED]";
 
 /// An opening or closing tag. A slash before `>` closes nothing, as in HTML; a tag that never ends in `>` counts as
 /// soon as its name is over.
@@ -20,7 +20,7 @@ static TAG: LazyLock<Regex> = LazyLock::new(|| {
 
 /// A text without its private blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct RedactOutcome<'t> {
+pub struct RedactOutcome<'t> {
     pub text: Cow<'t, str>,
     /// Outermost blocks that were taken out.
     pub blocks: usize,
@@ -29,7 +29,7 @@ pub(crate) struct RedactOutcome<'t> {
 }
 
 /// Takes out every private block.
-pub(crate) fn redact(text: &str) -> RedactOutcome<'_> {
+pub fn redact(text: &str) -> RedactOutcome<'_> {
     let mut kept = String::new();
     let (mut blocks, mut depth, mut from) = (0, 0_usize, 0);
     for tag in TAG.captures_iter(text) {

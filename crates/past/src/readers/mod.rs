@@ -1,0 +1,79 @@
+//! Readers: one file per agent, each of which turns the files of that agent into the one shape of [`crate::session`].
+//!
+//! What must stay true: a reader has no clock and no environment, writes nothing, and reads no more than its agent's
+//! sessions; credentials, caches and images are not even opened. What it does not know it counts and goes on.
+//!
+//! To add one: a file here with its `//!` (where the files are, what is verified and when), a line in [`all`], a fixture
+//! in `tests/`.
+
+mod claude_code;
+mod codex;
+
+mod own_lines;
+
+use std::io::BufRead;
+use std::path::{Path, PathBuf};
+
+use crate::bounded_lines::BoundedLines;
+use crate::cleaner::Cleaner;
+use crate::error::Result;
+use crate::session::PastAgent;
+use crate::surroundings::Surroundings;
+
+pub use own_lines::OwnLines;
+
+/// A source that is open, at the place that was reached before.
+#[allow(missing_debug_implementations)]
+pub struct SourceInput<'p> {
+    pub path: &'p Path,
+    pub lines: BoundedLines<Box<dyn BufRead + 'p>>,
+}
+
+/// How the histories of one agent are found and read.
+pub trait PastReader: Sync + Send {
+    fn agent(&self) -> PastAgent;
+
+    /// Raised whenever the same source gives other items: everything is then read anew.
+    fn version(&self) -> u32;
+
+    /// The folders, or single files, in which the agent keeps sessions.
+    fn roots(&self, surroundings: &Surroundings) -> Vec<PathBuf>;
+
+    /// Whether a regular file below a root is a session, or holds some.
+    fn is_source(&self, path: &Path) -> bool;
+
+    /// Whether a source only ever grows at its end, so that reading goes on where it stopped.
+    fn grows(&self) -> bool;
+
+    /// Reads on from where `input` stands.
+    fn read(&self, input: &mut SourceInput<'_>, out: &mut Cleaner<'_>) -> Result<()>;
+
+    /// The command that goes on with a session in its folder, as words; or why there is none.
+    fn resume(&self, session: &str) -> std::result::Result<Vec<String>, &'static str>;
+}
+
+/// Every agent whose history can be read.
+pub fn all() -> [&'static dyn PastReader; 2] {
+    [&claude_code::ClaudeCode, &codex::Codex]
+}
+
+pub(crate) fn of(agent: PastAgent) -> Option<&'static dyn PastReader> {
+    all().into_iter().find(|reader| reader.agent() == agent)
+}
+
+/// The words of a command that resumes a session.
+pub(crate) fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+/// Whether a file name has this ending.
+pub(crate) fn has_ending(path: &Path, ending: &str) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(ending))
+}
+
+/// The name of a file without `ending`.
+pub(crate) fn stem(path: &Path, ending: &str) -> String {
+    let name =
+        path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    name.strip_suffix(ending).map_or(name.clone(), str::to_owned)
+}

@@ -1,0 +1,310 @@
+//! Reads what is new: one thread reads and cleans, the other numbers, packs and counts words.
+//!
+//! What must stay true: sources are taken in one order, newest first, whatever the threads do, so the same disk gives the
+//! same past; every slice is made durable at once; a source that cannot be read is named and costs nothing else.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+use serde::Serialize;
+
+use crate::assembler::{Assembler, AssemblerParts, SliceOutcome};
+use crate::catalog::{CatalogChange, SourceRow, TurnCursor};
+use crate::cleaner::{EventSink, PastEvent};
+use crate::counts::ReadCounts;
+use crate::error::{Error, Result};
+use crate::exclusion::Exclusion;
+use crate::limits::SLICE_BYTES;
+use crate::readers::{self, OwnLines, PastReader};
+use crate::session::{PastAgent, SessionInfo};
+use crate::source_file::{self, SourceEnd, SourceStart};
+use crate::store::{Past, Unfinished};
+use crate::surroundings::Surroundings;
+use crate::sweep::{self, SourcePlan};
+use crate::tombstones::{TombstoneSet, Tombstones};
+use crate::words::WordsBuilder;
+
+/// Events that are handed over together.
+const BATCH_EVENTS: usize = 64;
+/// Batches that wait between the threads.
+const BATCHES_MAX: usize = 16;
+
+/// What is to be read.
+#[derive(Clone, Debug, Default)]
+pub struct PastReadRequest {
+    /// All agents if there are none.
+    pub agents: Vec<PastAgent>,
+    /// Sources that changed since then.
+    pub since: Option<i64>,
+    /// One file, of the agent that is named or in our own lines.
+    pub path: Option<PathBuf>,
+    /// Only says what would be read.
+    pub dry_run: bool,
+}
+
+/// What a reading needs of the world.
+#[allow(missing_debug_implementations)]
+pub struct ReadWorld<'w> {
+    pub surroundings: &'w Surroundings,
+    pub exclusion: &'w Exclusion,
+    pub tombstones: &'w dyn Tombstones,
+    pub now: i64,
+    /// Hears how many bytes of how many were read.
+    pub progress: &'w mut dyn FnMut(u64, u64),
+}
+
+/// What a reading gave.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct PastReadAnswer {
+    pub agents: BTreeMap<&'static str, ReadCounts>,
+    /// Agents whose records this build does not know well any more.
+    pub drift: Vec<&'static str>,
+    pub sessions: u64,
+    pub turns: u64,
+    /// Sources that are new or changed, and their bytes; with `dry_run` nothing of them was read.
+    pub changed_files: u64,
+    pub changed_bytes: u64,
+}
+
+enum Message {
+    Start(SourceStart),
+    Events(Vec<PastEvent>),
+    End(Result<Box<SourceEnd>>),
+}
+
+/// Sends events to the other thread, several at a time.
+struct EventSender {
+    batch: Vec<PastEvent>,
+    to: SyncSender<Message>,
+    is_heard: bool,
+}
+
+impl EventSink for EventSender {
+    fn take(&mut self, event: PastEvent) {
+        self.batch.push(event);
+        if self.batch.len() >= BATCH_EVENTS {
+            self.flush();
+        }
+    }
+}
+
+impl EventSender {
+    fn flush(&mut self) {
+        let batch = std::mem::take(&mut self.batch);
+        self.send(Message::Events(batch));
+    }
+
+    fn send(&mut self, message: Message) {
+        // The other side is gone only if it failed; it has the error then.
+        self.is_heard &= self.to.send(message).is_ok();
+    }
+}
+
+impl Past {
+    /// Reads everything that is new.
+    pub fn read(
+        &mut self,
+        request: &PastReadRequest,
+        world: ReadWorld<'_>,
+    ) -> Result<PastReadAnswer> {
+        self.recover(world.tombstones)?;
+        let mut answer = PastReadAnswer::default();
+        let plans = self.plans(request, world.surroundings, &mut answer)?;
+        answer.changed_files = plans.len() as u64;
+        answer.changed_bytes = plans.iter().map(new_bytes).sum();
+        if !request.dry_run && !plans.is_empty() {
+            self.begin(Unfinished::Writing)?;
+            let outcome = self.read_all(&plans, world, &mut answer);
+            if outcome.is_err() {
+                // The error to report is the one that came first; what is on disk is whole in any case.
+                let _ = self.load();
+            }
+            outcome?;
+            self.end()?;
+        }
+        answer.sessions = self.catalog.sessions.len() as u64;
+        answer.turns = self.catalog.sessions.values().map(|row| u64::from(row.turns)).sum();
+        let drifted = answer.agents.iter().filter(|(_, counts)| counts.has_drifted());
+        answer.drift = drifted.map(|(agent, _)| *agent).collect();
+        Ok(answer)
+    }
+
+    fn plans(
+        &self,
+        request: &PastReadRequest,
+        surroundings: &Surroundings,
+        answer: &mut PastReadAnswer,
+    ) -> Result<Vec<SourcePlan>> {
+        let mut plans = Vec::new();
+        if let Some(path) = &request.path {
+            let reader: &'static dyn PastReader = match request.agents.first() {
+                Some(agent) => readers::of(*agent).ok_or(Error::Invalid {
+                    field: "agent",
+                    problem: format!("sessions of {} cannot be read yet", agent.name()),
+                })?,
+                None => &OwnLines,
+            };
+            let data = std::fs::metadata(path).map_err(|error| Error::file(path, error))?;
+            if !data.is_file() {
+                return Err(Error::Invalid {
+                    field: "path",
+                    problem: "is no regular file".to_owned(),
+                });
+            }
+            let found = vec![(path.clone(), sweep::stamp(path, &data))];
+            plans.extend(sweep::plan(reader, found, &self.catalog.sources, request.since));
+            return Ok(plans);
+        }
+        for reader in readers::all() {
+            if request.agents.is_empty() || request.agents.contains(&reader.agent()) {
+                let counts = answer.agents.entry(reader.agent().name()).or_default();
+                let found = sweep::find(reader, &reader.roots(surroundings), counts);
+                plans.extend(sweep::plan(reader, found, &self.catalog.sources, request.since));
+            }
+        }
+        sweep::newest_first(&mut plans);
+        Ok(plans)
+    }
+
+    fn read_all(
+        &mut self,
+        plans: &[SourcePlan],
+        world: ReadWorld<'_>,
+        answer: &mut PastReadAnswer,
+    ) -> Result<()> {
+        let (to, from) = sync_channel(BATCHES_MAX);
+        let now = world.now;
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                let mut sender = EventSender { batch: Vec::new(), to, is_heard: true };
+                for plan in plans {
+                    let start = source_file::start(plan);
+                    let shown = match &start {
+                        SourceStart::Anew => SourceStart::Anew,
+                        SourceStart::On(row) => SourceStart::On(row.clone()),
+                    };
+                    sender.send(Message::Start(shown));
+                    let end = source_file::read(plan, &start, now, &mut sender);
+                    sender.flush();
+                    sender.send(Message::End(end.map(Box::new)));
+                    if !sender.is_heard {
+                        return;
+                    }
+                }
+            });
+            self.assemble_all(plans, &from, world, answer)
+        })
+    }
+
+    fn assemble_all(
+        &mut self,
+        plans: &[SourcePlan],
+        from: &Receiver<Message>,
+        world: ReadWorld<'_>,
+        answer: &mut PastReadAnswer,
+    ) -> Result<()> {
+        let tombstones = TombstoneSet::of(world.tombstones);
+        let has_marker = |path: &Path| path.is_file();
+        let is_excluded = |info: &SessionInfo| world.exclusion.covers(info, &has_marker);
+        let total = plans.iter().map(new_bytes).sum();
+        let (mut done, mut in_slice) = (0_u64, 0_u64);
+        let mut builder = WordsBuilder::new(self.analyzer.clone());
+        let mut slice = SliceOutcome::default();
+        for plan in plans {
+            let counts = answer.agents.entry(plan.reader.agent().name()).or_default();
+            let parts = AssemblerParts {
+                catalog: &mut self.catalog,
+                disk: &*self.disk,
+                tombstones: &tombstones,
+                is_excluded: &is_excluded,
+                observer: &mut builder,
+                slice: &mut slice,
+                counts,
+            };
+            match one_source(plan, from, parts)? {
+                Ok((cursor, end)) => {
+                    counts.add(&end.counts);
+                    let mut row = source_row(plan, cursor, *end);
+                    scrub(&mut row, &tombstones);
+                    let change = CatalogChange::Source(Box::new(row));
+                    self.catalog.apply(change.clone());
+                    slice.changes.push(change);
+                }
+                Err(error) => counts.unreadable.push(error.to_string()),
+            }
+            let bytes = new_bytes(plan);
+            done += bytes;
+            in_slice += bytes;
+            if in_slice >= SLICE_BYTES || builder.is_full() {
+                self.commit(&mut slice, &mut builder)?;
+                in_slice = 0;
+                (world.progress)(done, total);
+            }
+        }
+        self.commit(&mut slice, &mut builder)?;
+        (world.progress)(done, total);
+        Ok(())
+    }
+}
+
+/// Takes one source from the other thread. The outer error is of the store, the inner one of the source.
+fn one_source(
+    plan: &SourcePlan,
+    from: &Receiver<Message>,
+    parts: AssemblerParts<'_>,
+) -> Result<Result<(TurnCursor, Box<SourceEnd>)>> {
+    let lost = || Error::source(&plan.path, "its reader ended early");
+    let Ok(Message::Start(start)) = from.recv() else { return Err(lost()) };
+    let name = plan.path.to_string_lossy();
+    let mut assembler = match &start {
+        SourceStart::Anew => Assembler::new(parts, &name, TurnCursor::Before, None, true),
+        SourceStart::On(row) => {
+            Assembler::new(parts, &name, row.cursor.clone(), row.memory.session.as_ref(), false)
+        }
+    };
+    loop {
+        match from.recv() {
+            Ok(Message::Events(events)) => {
+                events.into_iter().for_each(|event| assembler.take(event))
+            }
+            Ok(Message::End(end)) => {
+                // What was read before an error is kept: the source is read anew the next time, and matched.
+                let cursor = assembler.finish()?;
+                return Ok(end.map(|end| (cursor, end)));
+            }
+            Ok(Message::Start(_)) | Err(_) => return Err(lost()),
+        }
+    }
+}
+
+fn source_row(plan: &SourcePlan, cursor: TurnCursor, end: SourceEnd) -> SourceRow {
+    SourceRow {
+        path: plan.path.to_string_lossy().into_owned(),
+        agent: plan.reader.agent(),
+        stamp: plan.stamp,
+        offset: end.offset,
+        head: end.head,
+        tail: end.tail,
+        version: plan.reader.version(),
+        memory: end.memory,
+        cursor,
+        prompts: end.counts.prompts,
+    }
+}
+
+/// Of a session that was forgotten, in whole or in part, nothing but its id is remembered.
+pub(crate) fn scrub(row: &mut SourceRow, tombstones: &TombstoneSet) {
+    if let Some(info) = row.memory.session.as_mut().filter(|_| !tombstones.is_empty()) {
+        info.title = None;
+        if tombstones.has_session(&info.key()) {
+            info.folder = None;
+            info.branch = None;
+        }
+    }
+}
+
+fn new_bytes(plan: &SourcePlan) -> u64 {
+    let before = plan.before.as_ref().filter(|_| plan.reader.grows()).map_or(0, |row| row.offset);
+    plan.stamp.size.saturating_sub(before)
+}

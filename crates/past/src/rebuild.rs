@@ -1,0 +1,254 @@
+//! Makes catalogue and index again from segments, checks segments, and finishes what a process before left undone.
+//!
+//! What must stay true: no source is needed; the answers afterwards are those from before. Where two segments claim the
+//! same items, the newer writing counts, and then the longer one.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::assembler::{SegmentObserver as _, SliceOutcome, load};
+use crate::catalog::{Catalog, CatalogChange, SegmentRow, SessionKey, SessionRow};
+use crate::cleaner;
+use crate::counts::ReadCounts;
+use crate::digests;
+use crate::error::{Error, Result};
+use crate::segment::{self, SegmentFooter};
+use crate::session::{ItemBody, PastItem};
+use crate::store::{Past, Unfinished};
+use crate::tombstones::{TombstoneSet, Tombstones};
+use crate::words::{self, WordsBuilder};
+
+/// What is wrong with the files of the past.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct PastVerifyAnswer {
+    pub segments: u64,
+    pub parts: u64,
+    /// Files whose bytes are not what their names say.
+    pub damaged: Vec<String>,
+    pub missing: Vec<String>,
+    /// Files that nothing names.
+    pub unreferenced: Vec<String>,
+}
+
+impl PastVerifyAnswer {
+    pub fn is_sound(&self) -> bool {
+        self.damaged.is_empty() && self.missing.is_empty() && self.unreferenced.is_empty()
+    }
+}
+
+impl Past {
+    /// Finishes what was begun before, and makes again what is lost. Asked before every reading and forgetting.
+    pub fn recover(&mut self, tombstones: &dyn Tombstones) -> Result<()> {
+        if self.needs_rebuild {
+            self.begin(Unfinished::Forgetting)?;
+            self.rebuild_catalog()?;
+            self.rebuild_index()?;
+        }
+        if self.unfinished == Some(Unfinished::Forgetting) {
+            self.erase_forgotten(&TombstoneSet::of(tombstones))?;
+        }
+        if self.unfinished.is_some() {
+            self.remove_strays()?;
+            self.end()?;
+        }
+        Ok(())
+    }
+
+    /// Makes catalogue and index anew; with `mask`, also the segments whose texts newer rules would mask.
+    pub fn rebuild(&mut self, tombstones: &dyn Tombstones, mask: bool) -> Result<ReadCounts> {
+        self.recover(tombstones)?;
+        self.begin(Unfinished::Forgetting)?;
+        self.rebuild_catalog()?;
+        let mut counts = ReadCounts::default();
+        if mask {
+            self.mask_again(&mut counts)?;
+        }
+        self.rebuild_index()?;
+        self.erase_forgotten(&TombstoneSet::of(tombstones))?;
+        self.remove_strays()?;
+        self.end()?;
+        Ok(counts)
+    }
+
+    /// Compares every file with its name, and the names with the catalogue.
+    pub fn verify(&self) -> Result<PastVerifyAnswer> {
+        let mut answer = PastVerifyAnswer::default();
+        let mut named = self.segment_names();
+        named.extend(self.catalog.parts.iter().map(|part| words::name_of(&part.digest)));
+        for folder in [segment::FOLDER, words::FOLDER] {
+            for name in self.list(folder)? {
+                let is_segment = folder == segment::FOLDER;
+                if is_segment {
+                    answer.segments += 1
+                } else {
+                    answer.parts += 1
+                }
+                if !named.remove(&name) {
+                    answer.unreferenced.push(name);
+                    continue;
+                }
+                let bytes = self
+                    .disk
+                    .read(&name)
+                    .map_err(|error| Error::file(&self.disk.path(&name), error))?;
+                let digest = digests::of_bytes(&bytes);
+                let is_named =
+                    if is_segment { segment::name_of(&digest) } else { words::name_of(&digest) }
+                        == name;
+                let is_whole = !is_segment
+                    || segment::footer(&bytes)
+                        .and_then(|footer| segment::items(&bytes, &footer, None))
+                        .is_ok();
+                if !is_named || !is_whole {
+                    answer.damaged.push(name);
+                }
+            }
+        }
+        answer.missing = named.into_iter().collect();
+        Ok(answer)
+    }
+
+    /// Sessions and prompts from the footers of segments. Sources keep their places if the catalogue has them.
+    fn rebuild_catalog(&mut self) -> Result<()> {
+        let mut by_session: BTreeMap<SessionKey, Vec<(SegmentRow, SegmentFooter)>> =
+            BTreeMap::new();
+        for name in self.list(segment::FOLDER)? {
+            let bytes = self
+                .disk
+                .read(&name)
+                .map_err(|error| Error::file(&self.disk.path(&name), error))?;
+            let digest = digests::of_bytes(&bytes);
+            // What is damaged is left where it is, for `verify` and for whoever can mend it.
+            let (true, Ok(footer)) = (segment::name_of(&digest) == name, segment::footer(&bytes))
+            else {
+                continue;
+            };
+            let Ok(items) = segment::items(&bytes, &footer, None) else { continue };
+            let turns = items.iter().map(|item| item.turn);
+            let row = SegmentRow {
+                digest,
+                first_item: footer.first_item,
+                items: footer.items,
+                raw_bytes: footer.raw_bytes,
+                bytes: bytes.len() as u64,
+                first_turn: turns.clone().min().unwrap_or(0),
+                last_turn: turns.max().unwrap_or(0),
+                revision: footer.revision,
+            };
+            by_session
+                .entry((footer.info.agent, footer.info.id.clone()))
+                .or_default()
+                .push((row, footer));
+        }
+        let sources = std::mem::take(&mut self.catalog.sources);
+        let of_session: BTreeMap<SessionKey, String> = std::mem::take(&mut self.catalog.sessions)
+            .into_iter()
+            .map(|(key, row)| (key, row.source))
+            .collect();
+        self.catalog = Catalog::default();
+        self.catalog.sources = sources;
+        for (key, segments) in by_session {
+            let source = of_session.get(&key).cloned().unwrap_or_default();
+            for change in session_of(&key, segments, source) {
+                self.catalog.apply(change);
+            }
+        }
+        self.catalog.rewrite(&*self.disk)
+    }
+
+    /// The index of all segments that the catalogue names.
+    pub(crate) fn rebuild_index(&mut self) -> Result<()> {
+        let mut builder = WordsBuilder::new(self.analyzer.clone());
+        let mut made = Vec::new();
+        let none = SliceOutcome::default();
+        let rows: Vec<_> =
+            self.catalog.sessions.values().flat_map(|row| row.segments.iter().cloned()).collect();
+        for row in rows {
+            let (footer, items) = load(&*self.disk, &none, &row, None)?;
+            builder.made(&row, &footer.info, &items);
+            if builder.is_full() {
+                made.extend(self.write_part(&mut builder)?);
+            }
+        }
+        made.extend(self.write_part(&mut builder)?);
+        self.set_parts(made, None)?;
+        self.needs_rebuild = false;
+        Ok(())
+    }
+
+    pub(crate) fn write_part(
+        &self,
+        builder: &mut WordsBuilder,
+    ) -> Result<Option<digests::Digest32>> {
+        let Some(bytes) = builder.take() else { return Ok(None) };
+        let digest = digests::of_bytes(&bytes);
+        self.disk
+            .write_all(&[(words::name_of(&digest), bytes)])
+            .map_err(|error| Error::file(&self.disk.path(words::FOLDER), error))?;
+        Ok(Some(digest))
+    }
+
+    fn mask_again(&mut self, counts: &mut ReadCounts) -> Result<()> {
+        let keys: Vec<SessionKey> = self.catalog.sessions.keys().cloned().collect();
+        for key in keys {
+            self.rewrite_session(&key, &mut |item| Some(screened(&item, counts)))?;
+        }
+        self.catalog.rewrite(&*self.disk)
+    }
+}
+
+fn screened(item: &PastItem, counts: &mut ReadCounts) -> PastItem {
+    let mut item = item.clone();
+    let texts: Vec<&mut String> = match &mut item.body {
+        ItemBody::Prompt { text, .. }
+        | ItemBody::Answer { text, .. }
+        | ItemBody::Summary { text, .. }
+        | ItemBody::Note { text } => vec![text],
+        ItemBody::Command { line } => vec![line],
+        ItemBody::Read { path } => vec![path],
+        ItemBody::Edit { path, removed, added } => vec![path, removed, added],
+        ItemBody::Output { head, tail, .. } => vec![head, tail],
+        ItemBody::Tool { name, input } => vec![name, input],
+    };
+    for text in texts {
+        let masked = cleaner::screen(text, counts).into_owned();
+        *text = masked;
+    }
+    item
+}
+
+/// The rows of a session of which these segments were found.
+fn session_of(
+    key: &SessionKey,
+    mut segments: Vec<(SegmentRow, SegmentFooter)>,
+    source: String,
+) -> Vec<CatalogChange> {
+    let newest = segments.iter().map(|(row, _)| row.revision).max().unwrap_or(0);
+    segments.retain(|(row, _)| row.revision == newest);
+    segments.sort_by_key(|(row, _)| (row.first_item, std::cmp::Reverse(row.items)));
+    let (mut rows, mut prompts) = (Vec::<SegmentRow>::new(), Vec::new());
+    let (mut info, mut undone, mut turns, mut is_untitled) = (None, Vec::new(), 0, false);
+    let mut reached = 0;
+    for (row, footer) in segments {
+        let end = row.first_item + row.items;
+        if end <= reached {
+            continue;
+        }
+        reached = end;
+        prompts.extend(footer.prompts);
+        turns = turns.max(footer.turns);
+        info = Some(footer.info);
+        undone = footer.undone;
+        is_untitled |= footer.is_untitled;
+        rows.push(row);
+    }
+    let Some(info) = info else { return Vec::new() };
+    prompts.sort_unstable_by_key(|row| row.turn);
+    prompts.dedup();
+    let row = SessionRow { info, segments: rows, undone, turns, source, is_untitled };
+    vec![
+        CatalogChange::Session(Box::new(row)),
+        CatalogChange::Prompts(key.0, key.1.clone(), prompts),
+    ]
+}

@@ -1,0 +1,248 @@
+//! Have we dealt with this before? Turns that answer a question, of all agents at once.
+//!
+//! What must stay true: filters apply before anything is counted; the same past and question give the same hits; a turn
+//! that was taken back sinks and is marked, it does not vanish; one session does not fill the list.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+
+use crate::assembler::{SliceOutcome, load};
+use crate::browse::is_in_folder;
+use crate::catalog::{SessionKey, SessionRow};
+use crate::citation::Citation;
+use crate::cleaner::cut;
+use crate::error::{Error, Result};
+use crate::limits::{HITS_MAX, PREVIEW_BYTES_MAX, SEARCH_BLOCKS_MAX, TURNS_OF_SESSION};
+use crate::session::{ItemBody, PastAgent, PastItem, SessionKind};
+use crate::store::Past;
+use crate::words::{self, WordScore, WordsQuestion};
+
+/// Hits among which a session may have no more than [`TURNS_OF_SESSION`].
+const SPREAD_HITS: usize = 10;
+const LIMIT: usize = 10;
+
+#[derive(Clone, Debug, Default)]
+pub struct PastSearchRequest {
+    pub question: String,
+    pub agent: Option<PastAgent>,
+    pub folder: Option<String>,
+    /// `AGENT:SESSION`: only its turns.
+    pub session: Option<String>,
+    pub since: Option<i64>,
+    pub until: Option<i64>,
+    /// Also commands, outputs, edits, summaries, and what agents told each other.
+    pub work: bool,
+    pub limit: Option<usize>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct PastSearchAnswer {
+    pub hits: Vec<PastHit>,
+    /// Turns that have a word of the question.
+    pub matches: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PastHit {
+    /// `AGENT:SESSION#TURN`.
+    pub reference: String,
+    pub agent: PastAgent,
+    pub session: String,
+    pub turn: u32,
+    pub title: Option<String>,
+    pub folder: Option<String>,
+    pub at: i64,
+    /// Whose words the preview is made of.
+    pub role: &'static str,
+    pub preview: String,
+    /// The beginning of what was asked in the turn.
+    pub prompt: Option<String>,
+    pub is_undone: bool,
+    pub score: u64,
+    /// Different words of the question that the turn has.
+    pub terms: u32,
+}
+
+impl Past {
+    pub fn search(&self, request: &PastSearchRequest) -> Result<PastSearchAnswer> {
+        let limit = request.limit.unwrap_or(LIMIT);
+        if limit == 0 || limit > HITS_MAX {
+            return Err(Error::Invalid {
+                field: "limit",
+                problem: format!("must be 1 to {HITS_MAX}"),
+            });
+        }
+        let question = self.analyzer.question(&request.question);
+        if question.is_empty() {
+            return Err(Error::Invalid {
+                field: "question",
+                problem: "has no word to search for".to_owned(),
+            });
+        }
+        let only =
+            request.session.as_deref().map(|reference| self.session_key(reference)).transpose()?;
+        let rows: Vec<(&SessionKey, &SessionRow)> = self
+            .catalog
+            .sessions
+            .iter()
+            .filter(|(key, _)| only.as_ref().is_none_or(|only| only == *key))
+            .filter(|(key, _)| request.agent.is_none_or(|agent| agent == key.0))
+            .filter(|(_, row)| is_in_folder(&row.info, request.folder.as_deref()))
+            .collect();
+        let mut sessions = HashMap::new();
+        for (number, (_, row)) in rows.iter().enumerate() {
+            let number = u32::try_from(number).unwrap_or(u32::MAX);
+            sessions.extend(row.segments.iter().map(|segment| (segment.digest, number)));
+        }
+        let mut ranked = words::rank(
+            &*self.disk,
+            &self.parts,
+            &WordsQuestion {
+                question: &question,
+                session_of: &|name| sessions.get(&name.digest).copied(),
+                is_shown: &|_, _, at| {
+                    request.since.is_none_or(|since| at >= since)
+                        && request.until.is_none_or(|until| at < until)
+                },
+                with_work: request.work,
+            },
+        )?;
+        let matches = ranked.len() as u64;
+        let is_undone = |hit: &WordScore| rows[hit.session as usize].1.undone.contains(&hit.turn);
+        for hit in &mut ranked {
+            // What was taken back, and what an agent told another, is worth half.
+            let row = rows[hit.session as usize].1;
+            if row.undone.contains(&hit.turn) || row.info.kind == SessionKind::Child {
+                hit.score /= 2;
+            }
+        }
+        ranked.sort_by_key(|hit| (std::cmp::Reverse((hit.score, hit.at)), hit.session, hit.turn));
+        let spread = if only.is_some() { ranked } else { spread(ranked) };
+        let mut hits = Vec::new();
+        for hit in spread.iter().take(limit.min(SEARCH_BLOCKS_MAX)) {
+            let (key, row) = rows[hit.session as usize];
+            hits.push(self.hit(key, row, hit, is_undone(hit), &question.terms, request.work)?);
+        }
+        Ok(PastSearchAnswer { hits, matches })
+    }
+
+    fn session_key(&self, reference: &str) -> Result<SessionKey> {
+        let citation = Citation::parse(reference)?;
+        Ok(self.find_session(&citation.agent, &citation.session, reference)?.0.clone())
+    }
+
+    fn hit(
+        &self,
+        key: &SessionKey,
+        row: &SessionRow,
+        hit: &WordScore,
+        is_undone: bool,
+        terms: &[String],
+        with_work: bool,
+    ) -> Result<PastHit> {
+        let none = SliceOutcome::default();
+        let mut items = Vec::new();
+        for segment in row
+            .segments
+            .iter()
+            .filter(|row| row.first_turn <= hit.turn && hit.turn <= row.last_turn)
+        {
+            items.extend(load(&*self.disk, &none, segment, Some(hit.turn))?.1);
+        }
+        let prompt = items.iter().find_map(|item| match &item.body {
+            ItemBody::Prompt { text, .. } => Some(cut(text, PREVIEW_BYTES_MAX).to_owned()),
+            _ => None,
+        });
+        let (role, preview) = self.preview(&items, terms, with_work);
+        Ok(PastHit {
+            reference: format!("{}:{}#{}", key.0.name(), key.1, hit.turn),
+            agent: key.0,
+            session: key.1.clone(),
+            turn: hit.turn,
+            title: row.info.title.clone(),
+            folder: row.info.folder.clone(),
+            at: hit.at,
+            role,
+            preview,
+            prompt,
+            is_undone,
+            score: hit.score,
+            terms: hit.terms,
+        })
+    }
+
+    /// The item that has most words of the question, around the first of them; an answer rather than a prompt.
+    fn preview(
+        &self,
+        items: &[PastItem],
+        terms: &[String],
+        with_work: bool,
+    ) -> (&'static str, String) {
+        let mut best: Option<(usize, u8, &'static str, &str, usize)> = None;
+        for item in items {
+            let preference = match item.body {
+                ItemBody::Answer { .. } => 2,
+                ItemBody::Prompt { .. } => 1,
+                _ if with_work => 0,
+                _ => continue,
+            };
+            for text in item.body.texts().into_iter().filter(|text| !text.is_empty()) {
+                let (count, at) = self.matching(text, terms);
+                let better =
+                    best.is_none_or(|(known, rank, ..)| (count, preference) > (known, rank));
+                if better {
+                    best = Some((count, preference, item.body.role(), text, at));
+                }
+            }
+        }
+        best.map_or(("note", String::new()), |(_, _, role, text, at)| {
+            (role, window(text, at).to_owned())
+        })
+    }
+
+    /// How many different terms a text has, and where the first of them stands.
+    fn matching(&self, text: &str, terms: &[String]) -> (usize, usize) {
+        let (mut found, mut first) = (Vec::new(), None);
+        for word in text.split_whitespace() {
+            let at = word.as_ptr() as usize - text.as_ptr() as usize;
+            self.analyzer.terms(cut(word, PREVIEW_BYTES_MAX), &mut |term, _| {
+                if let Some(place) = terms.iter().position(|asked| asked == term) {
+                    first.get_or_insert(at);
+                    if !found.contains(&place) {
+                        found.push(place);
+                    }
+                }
+            });
+        }
+        (found.len(), first.unwrap_or(0))
+    }
+}
+
+/// A part of a text with this place in it, from the beginning of a line where one is near.
+fn window(text: &str, at: usize) -> &str {
+    if text.len() <= PREVIEW_BYTES_MAX {
+        return text;
+    }
+    let from = text.floor_char_boundary(at.saturating_sub(PREVIEW_BYTES_MAX / 4));
+    let line = text[from..at].find('\n').map_or(from, |end| from + end + 1);
+    cut(&text[line..], PREVIEW_BYTES_MAX)
+}
+
+/// Keeps the order, but of one session no more than a few among the first.
+fn spread(ranked: Vec<WordScore>) -> Vec<WordScore> {
+    let mut counts: HashMap<u32, usize> = HashMap::new();
+    let (mut first, mut later) = (Vec::new(), Vec::new());
+    for hit in ranked {
+        let count = counts.entry(hit.session).or_default();
+        if first.len() < SPREAD_HITS && *count < TURNS_OF_SESSION {
+            *count += 1;
+            first.push(hit);
+        } else {
+            later.push(hit);
+        }
+    }
+    // When there are too few sessions for that, the others follow in their order.
+    first.extend(later);
+    first
+}

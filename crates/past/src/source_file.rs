@@ -1,0 +1,107 @@
+//! Opens a source where reading stopped before, if it is still the same source.
+//!
+//! What must stay true: a file is read on only if it grew and both its beginning and the bytes before the old place are
+//! what they were; everything else is read anew, and turns are matched by their prompts.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
+
+use crate::bounded_lines::BoundedLines;
+use crate::catalog::SourceRow;
+use crate::cleaner::{Cleaner, EventSink, ReaderMemory};
+use crate::counts::ReadCounts;
+use crate::digests::{self, Digest32};
+use crate::error::{Error, Result};
+use crate::limits::{FINGERPRINT_BYTES, WHOLE_BYTES_MAX};
+use crate::readers::{SourceInput, has_ending};
+use crate::sweep::SourcePlan;
+
+const BUFFER_BYTES: usize = 256 << 10;
+
+/// Where a reading begins.
+#[derive(Debug)]
+pub(crate) enum SourceStart {
+    Anew,
+    On(Box<SourceRow>),
+}
+
+/// What a reading of one source came to.
+#[derive(Debug)]
+pub(crate) struct SourceEnd {
+    pub(crate) offset: u64,
+    pub(crate) head: Digest32,
+    pub(crate) tail: Digest32,
+    pub(crate) memory: ReaderMemory,
+    pub(crate) counts: ReadCounts,
+}
+
+pub(crate) fn start(plan: &SourcePlan) -> SourceStart {
+    let Some(before) = &plan.before else { return SourceStart::Anew };
+    let may_grow = plan.reader.grows()
+        && !has_ending(&plan.path, ".zst")
+        && before.version == plan.reader.version()
+        && plan.stamp.size >= before.offset
+        && before.offset > 0;
+    let is_same = may_grow
+        && File::open(&plan.path)
+            .and_then(|mut file| fingerprints(&mut file, before.offset))
+            .is_ok_and(|found| found == (before.head, before.tail));
+    if is_same { SourceStart::On(Box::new(before.clone())) } else { SourceStart::Anew }
+}
+
+/// Digests of the first bytes before `offset`, and of the last.
+fn fingerprints(file: &mut File, offset: u64) -> std::io::Result<(Digest32, Digest32)> {
+    let length = offset.min(FINGERPRINT_BYTES);
+    let mut bytes = vec![0; usize::try_from(length).unwrap_or(0)];
+    file.seek(SeekFrom::Start(0))?;
+    file.read_exact(&mut bytes)?;
+    let head = digests::of_bytes(&bytes);
+    file.seek(SeekFrom::Start(offset - length))?;
+    file.read_exact(&mut bytes)?;
+    Ok((head, digests::of_bytes(&bytes)))
+}
+
+/// Reads a source from its start and hands what it holds to `sink`.
+pub(crate) fn read(
+    plan: &SourcePlan,
+    start: &SourceStart,
+    now: i64,
+    sink: &mut dyn EventSink,
+) -> Result<SourceEnd> {
+    let failed = |error| Error::file(&plan.path, error);
+    let (offset, memory) = match start {
+        SourceStart::Anew => (0, ReaderMemory::default()),
+        SourceStart::On(row) => (row.offset, row.memory.clone()),
+    };
+    if !plan.reader.grows() && plan.stamp.size > WHOLE_BYTES_MAX && !is_database(plan) {
+        return Err(Error::source(&plan.path, format!("it has more than {WHOLE_BYTES_MAX} bytes")));
+    }
+    let mut file = File::open(&plan.path).map_err(failed)?;
+    file.seek(SeekFrom::Start(offset)).map_err(failed)?;
+    let is_packed = has_ending(&plan.path, ".zst");
+    let input: Box<dyn BufRead> = if is_packed {
+        let unpacked = zstd::Decoder::new(file).map_err(failed)?;
+        Box::new(BufReader::with_capacity(BUFFER_BYTES, unpacked))
+    } else {
+        Box::new(BufReader::with_capacity(BUFFER_BYTES, file))
+    };
+    let mut cleaner = Cleaner::new(sink, memory, now);
+    let mut input = SourceInput { path: &plan.path, lines: BoundedLines::new(input, offset) };
+    plan.reader.read(&mut input, &mut cleaner)?;
+    let offset = input.lines.offset();
+    let (memory, mut counts) = (cleaner.memory, cleaner.counts);
+    let read = match start {
+        SourceStart::Anew if !plan.reader.grows() => plan.stamp.size,
+        SourceStart::Anew => offset,
+        SourceStart::On(row) => offset - row.offset,
+    };
+    counts.end_of_source(read, matches!(start, SourceStart::Anew), 0);
+    let mut file = File::open(&plan.path).map_err(failed)?;
+    let reached = if is_packed { plan.stamp.size } else { offset };
+    let (head, tail) = fingerprints(&mut file, reached).map_err(failed)?;
+    Ok(SourceEnd { offset, head, tail, memory, counts })
+}
+
+fn is_database(plan: &SourcePlan) -> bool {
+    has_ending(&plan.path, ".db") || has_ending(&plan.path, ".vscdb")
+}

@@ -1,0 +1,9 @@
+//! The past from outside: made-up histories of agents are read, asked, broken, killed and forgotten.
+
+mod agents;
+mod fault_disk;
+mod forgetting;
+mod histories;
+mod reading;
+mod searching;
+mod store;
