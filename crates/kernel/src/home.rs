@@ -15,6 +15,9 @@ use crate::cortex::{Cortex, Options};
 use crate::error::{Error, Result};
 use crate::store::DiskMedium;
 
+/// An actor nobody used for this long has what is derived made durable by `close_idle`.
+const SETTLE_IDLE_MS: i64 = 5_000;
+
 #[derive(Clone, Copy, Debug)]
 pub struct HomeLimits {
     /// Actors open at once.
@@ -136,15 +139,26 @@ impl Home {
         self.lock().actors.get(name).map(|actor| Arc::clone(&actor.cortex))
     }
 
-    /// Closes actors that nobody holds and nobody used for a while; returns how many.
+    /// Closes actors that nobody holds and nobody used for a while; returns how many. What is derived of the others is
+    /// made durable once they were left alone for a moment.
     pub fn close_idle(&self, now: Millis) -> usize {
-        let open = &mut self.lock().actors;
-        let before = open.len();
-        open.retain(|_, actor| {
-            let idle = now.get().saturating_sub(actor.used.get()) >= self.limits.idle_ms;
-            !(idle && Arc::strong_count(&actor.cortex) == 1)
-        });
-        before - open.len()
+        let (closed, quiet) = {
+            let open = &mut self.lock().actors;
+            let before = open.len();
+            let idle_ms = |actor: &OpenActor| now.get().saturating_sub(actor.used.get());
+            open.retain(|_, actor| {
+                let is_idle = idle_ms(actor) >= self.limits.idle_ms;
+                !(is_idle && Arc::strong_count(&actor.cortex) == 1)
+            });
+            let quiet = open.values().filter(|actor| idle_ms(actor) >= SETTLE_IDLE_MS);
+            let quiet: Vec<_> = quiet.map(|actor| Arc::clone(&actor.cortex)).collect();
+            (before - open.len(), quiet)
+        };
+        for cortex in quiet {
+            // Nothing depends on it: what is not durable is replayed from the ledger.
+            let _ = cortex.settle();
+        }
+        closed
     }
 
     /// Closes every actor that nobody holds; returns how many stay open.

@@ -112,7 +112,11 @@ impl View<'_> {
     where
         T: for<'b> Decode<'b, ()>,
     {
-        self.get(key)?.map(|bytes| decode_at(what, key, &bytes)).transpose()
+        let read = self.get(key)?.map(|bytes| decode_at(what, key, &bytes)).transpose();
+        if let Err(Error::Corrupt { place, reason }) = &read {
+            self.distrust(DamageNote::new(place, reason));
+        }
+        read
     }
 
     pub fn counters(&self) -> Result<Counters> {

@@ -143,6 +143,31 @@ fn a_full_disk_is_told_and_costs_nothing_that_was_acknowledged() {
     }
 }
 
+// L9: what was acknowledged before the disk was full is read, though its derived rows have no room.
+#[test]
+fn a_full_disk_can_be_read() {
+    let disk = Disk::new();
+    let cortex = try_open(&disk).unwrap();
+    for n in 1..=60 {
+        cortex.write(stamp(1), fact(n, &format!("memory {n}"), &"x".repeat(900))).unwrap();
+    }
+    let before = dump(&cortex);
+    std::mem::forget(cortex);
+    let full = disk.after_power_cut(PowerCut::LoseUnsynced);
+    full.leave_room(Some(0));
+    let cortex = try_open(&full).unwrap();
+    assert!(dump(&cortex) == before);
+    let (files, refused) =
+        (full.files(), cortex.write(stamp(2), fact(61, "more", &"y".repeat(9_000))));
+    assert_eq!(refused.unwrap_err().code(), "disk_full");
+    drop(cortex);
+    full.leave_room(None);
+    let cortex = try_open(&full).unwrap();
+    assert!(dump(&cortex) == before);
+    assert_eq!(full.files(), files, "no stray file");
+    assert_clean(&cortex);
+}
+
 // L3: bytes of a last frame that nobody has seen whole are a torn tail, at whatever byte they end.
 #[test]
 fn a_torn_tail_is_cut_off_and_damage_is_not() {

@@ -102,9 +102,10 @@ impl Cortex {
         &self.actor
     }
 
-    /// True after a failed write: nothing more is written, and reading may fail too, until the actor is reopened.
+    /// True after a failed write, or once what is derived turned out to be damaged: nothing more is written, and reading
+    /// may fail too, until the actor is reopened.
     pub fn is_poisoned(&self) -> bool {
-        self.writer().is_poisoned()
+        self.writer().is_poisoned() || self.storage.has_failed()
     }
 
     fn files(&self) -> Result<&LedgerStorage> {

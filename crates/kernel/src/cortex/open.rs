@@ -17,9 +17,10 @@ use crate::birth::{check_birth, live_side};
 use crate::commitments::Commitments;
 use crate::error::{Error, Result};
 use crate::ledger::LedgerStorage;
+use crate::limits::IN_MEMORY_BYTES_MAX;
 use crate::rebuild;
 use crate::scrub::Scrubber;
-use crate::store::{DiskMedium, Medium, SCRUB_KEY, Side, Space, Storage, View};
+use crate::store::{DiskMedium, Medium, MemoryMedium, SCRUB_KEY, Side, Space, Storage, View};
 use crate::writer::{WriterHandle, WriterThread};
 
 impl Cortex {
@@ -54,12 +55,30 @@ impl Cortex {
     /// opened or fails its checks, it is put aside and made again from the ledger; see `Options::renewing`.
     pub fn open_on(medium: Box<dyn Medium>, actor: &ActorName, options: Options) -> Result<Cortex> {
         let medium: Arc<dyn Medium> = medium.into();
-        let storage = open_storage(&medium, actor, &options)?;
+        match Cortex::open_files(&medium, actor, &options) {
+            // A full disk can be read: what is missing is derived in memory.
+            Err(Error::DiskFull(failure)) => match MemoryMedium::new(medium, IN_MEMORY_BYTES_MAX) {
+                Ok(memory) => {
+                    let memory: Arc<dyn Medium> = Arc::new(memory);
+                    Cortex::open_files(&memory, actor, &options)
+                }
+                Err(_) => Err(Error::DiskFull(failure)),
+            },
+            opened => opened,
+        }
+    }
+
+    fn open_files(
+        medium: &Arc<dyn Medium>,
+        actor: &ActorName,
+        options: &Options,
+    ) -> Result<Cortex> {
+        let storage = open_storage(medium, actor, options)?;
         let why = storage.made_because().cloned();
-        match Cortex::from_files(&storage, actor, &options, why) {
+        match Cortex::from_files(&storage, actor, options, why) {
             Err(error) if is_of_derived(&error) => {
                 let anew = storage.begun_anew(actor, options.engine, Some(&error))?;
-                Cortex::from_files(&Arc::new(anew), actor, &options, Some(error))
+                Cortex::from_files(&Arc::new(anew), actor, options, Some(error))
             }
             opened => opened,
         }

@@ -97,12 +97,18 @@ impl Health {
     fn judge<T>(&self, outcome: Result<T>) -> Result<T> {
         if let Err(Error::Corrupt { place, reason }) = &outcome
             && place == STORE_FILE
-            && !self.has_failed.swap(true, Ordering::AcqRel)
         {
-            self.note(DamageNote::new(place, reason));
-            put_aside(&*self.medium)?;
+            self.distrust(DamageNote::new(place, reason));
         }
         outcome
+    }
+
+    fn distrust(&self, note: DamageNote) {
+        self.note(note);
+        if !self.has_failed.swap(true, Ordering::AcqRel) {
+            // If it keeps its name, the next open judges it again.
+            let _ = put_aside(&*self.medium);
+        }
     }
 }
 
@@ -532,6 +538,10 @@ impl StoreReader for LocationReader {
 
     fn note_damage(&self, note: DamageNote) {
         self.health.note(note);
+    }
+
+    fn distrust(&self, note: DamageNote) {
+        self.health.distrust(note);
     }
 }
 

@@ -9,6 +9,7 @@
 
 mod disk;
 mod engine;
+mod in_memory;
 mod read_only;
 mod view;
 mod write_set;
@@ -19,6 +20,7 @@ use std::ops::ControlFlow;
 pub use disk::DiskMedium;
 pub use engine::{EngineOptions, RedbStorage};
 pub(crate) use engine::{RowChanges, STORE_FILE};
+pub(crate) use in_memory::MemoryMedium;
 pub use read_only::ReadOnlyMedium;
 pub use view::View;
 pub use write_set::WriteSet;
@@ -99,6 +101,9 @@ pub trait StoreReader {
 
     /// Told of damage that the reader goes around.
     fn note_damage(&self, _: DamageNote) {}
+
+    /// Told that a derived row does not decode: everything derived has to be made again.
+    fn distrust(&self, _: DamageNote) {}
 }
 
 /// Damage that was found and cost nothing but what it names.

@@ -51,6 +51,11 @@ impl<'a> View<'a> {
         self.reader.note_damage(note);
     }
 
+    /// Says that a derived row does not decode.
+    pub(crate) fn distrust(&self, note: DamageNote) {
+        self.reader.distrust(note);
+    }
+
     /// The first row of a range.
     pub fn first(&self, range: &KeyRange) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
         let mut found = None;
