@@ -193,6 +193,7 @@ codes! {
     OutboxFull "outbox_full",
     NoAnswer "no_answer",
     // About talents, runs and services.
+    BadEnv "bad_env",
     BrokenTalent "broken_talent",
     Cancelled "cancelled",
     ChatTimeout "chat_timeout",
@@ -208,6 +209,7 @@ codes! {
     NoOutput "no_output",
     NoProvider "no_provider",
     NoSegment "no_segment",
+    NotConfined "not_confined",
     NotScheduled "not_scheduled",
     ProviderKeyInvalid "provider_key_invalid",
     ProviderLocked "provider_locked",

@@ -13,7 +13,11 @@ use super::{ModelReply, ModelRequest};
 use crate::models::ProviderKind;
 
 /// What a stream of a service, or the lines of a tool, come to. The bytes arrive in pieces of this size.
-pub fn read_recorded(kind: ProviderKind, bytes: &[u8], piece: usize) -> Result<ModelReply, ProviderError> {
+pub fn read_recorded(
+    kind: ProviderKind,
+    bytes: &[u8],
+    piece: usize,
+) -> Result<ModelReply, ProviderError> {
     let protocol: Box<dyn Protocol> = match kind {
         ProviderKind::Anthropic => Box::new(Anthropic),
         ProviderKind::Openai => Box::new(OpenAi { original: true }),

@@ -69,6 +69,7 @@ impl RunPolicy {
     pub fn new(parts: RunPolicyParts<'_>) -> RunPolicy {
         let RunPolicyParts { layout, settings, providers, env, grant, .. } = parts;
         let home = env.get("HOME").map(Path::new);
+        let wide: Vec<&Path> = home.into_iter().chain([layout.home()]).collect();
         let owned = |paths: &[&str]| paths.iter().map(PathBuf::from).collect::<Vec<_>>();
         let expand = |paths: &[PathBuf]| {
             paths.iter().map(|path| system::expanded(path, home)).collect::<Vec<_>>()
@@ -79,7 +80,7 @@ impl RunPolicy {
             write: owned(system::WRITE),
             ports: (!grant.network).then(|| parts.ports()),
         };
-        tool.read.extend(system::program_folders(env, home));
+        tool.read.extend(system::program_folders(env, &wide));
         tool.read.extend(parts.program.map(Path::to_owned));
         tool.read.extend([
             config.unwrap_or_else(|| layout.home().join("cortex.toml")),
@@ -91,8 +92,8 @@ impl RunPolicy {
         tool.read.extend(expand(&grant.read));
         tool.write.extend(expand(&grant.write));
         for (kind, command) in parts.tools() {
-            tool.read.extend(system::installation(&command, env, home));
-            tool.write.extend(system::tool_state(kind, env, home));
+            tool.read.extend(system::installation(&command, env, &wide));
+            tool.write.extend(system::tool_state(kind, env, home, &wide));
         }
         let mut process = tool.clone();
         process.read.push(layout.contexts());

@@ -1,4 +1,5 @@
-//! Lays a policy on this process: Landlock for files, ports and signals, no new privileges, and limits.
+//! Lays a policy on this process: Landlock for files, ports and signals, no new privileges, no powers of the superuser
+//! but those over files, and limits.
 //!
 //! What must stay true: it is called while the process has one thread, since the kernel restricts the thread that
 //! asks and those it starts; what is laid on is never taken off; a path that does not exist grants nothing.
@@ -115,13 +116,19 @@ mod landlock {
         RulesetCreatedAttr, RulesetError, RulesetStatus, Scope, path_beneath_rules,
     };
 
+    use rustix::thread::{
+        CapabilitySet, CapabilitySets, capabilities, capability_is_in_bounding_set,
+        remove_capability_from_bounding_set, set_capabilities, set_no_new_privs,
+    };
+
     use super::{Confinement, Reach};
 
     /// The newest that these rules were tried with. Later ones forbid more, which is to be tried first.
     const TRIED: ABI = ABI::V7;
 
     pub(super) fn restrict(reach: &Reach) -> Result<Confinement, String> {
-        rustix::thread::set_no_new_privs(true).map_err(|error| error.to_string())?;
+        set_no_new_privs(true).map_err(|error| error.to_string())?;
+        drop_powers().map_err(|error| format!("powers of the superuser: {error}"))?;
         match rules(reach) {
             Ok(RulesetStatus::NotEnforced) => Ok(Confinement::default()),
             Ok(_) => {
@@ -130,6 +137,31 @@ mod landlock {
             }
             Err(error) => Err(error.to_string()),
         }
+    }
+
+    /// Takes the superuser's powers away, but for those over files, which the rules bound: with the others a process
+    /// could look into processes outside of its run, or undo what is laid on it.
+    fn drop_powers() -> rustix::io::Result<()> {
+        let kept = CapabilitySet::CHOWN
+            | CapabilitySet::DAC_OVERRIDE
+            | CapabilitySet::DAC_READ_SEARCH
+            | CapabilitySet::FOWNER;
+        let has = capabilities(None)?;
+        if has.permitted.is_empty() {
+            return Ok(());
+        }
+        for power in CapabilitySet::all().difference(kept).iter() {
+            // A kernel that does not know it does not give it either.
+            if capability_is_in_bounding_set(power) == Ok(true) {
+                remove_capability_from_bounding_set(power)?;
+            }
+        }
+        let sets = CapabilitySets {
+            effective: has.effective & kept,
+            permitted: has.permitted & kept,
+            inheritable: has.inheritable & kept,
+        };
+        set_capabilities(None, sets)
     }
 
     fn rules(reach: &Reach) -> Result<RulesetStatus, RulesetError> {

@@ -1,7 +1,7 @@
 //! What every program needs of the system, and where a command line tool and its files are.
 //!
-//! What must stay true: no path here is the person's own folder or one above it, so that granting a program never
-//! grants what lies beside it.
+//! What must stay true: no folder here holds the person's own folder or the home of the memory, so that granting a
+//! program never grants what lies beside it. Such folders are called `wide` here.
 
 use std::path::{Path, PathBuf};
 
@@ -84,22 +84,22 @@ pub(super) fn expanded(path: &Path, home: Option<&Path>) -> PathBuf {
 }
 
 /// The folders that programs are looked up in.
-pub(super) fn program_folders(env: &Env, home: Option<&Path>) -> Vec<PathBuf> {
+pub(super) fn program_folders(env: &Env, wide: &[&Path]) -> Vec<PathBuf> {
     let path = env.get("PATH").map(String::as_str).unwrap_or_default();
-    std::env::split_paths(path).filter(|folder| is_narrow(folder, home)).collect()
+    std::env::split_paths(path).filter(|folder| is_narrow(folder, wide)).collect()
 }
 
-/// Whether a folder can be granted for what it holds: it is absolute, and neither the person's folder nor above it.
-fn is_narrow(folder: &Path, home: Option<&Path>) -> bool {
-    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-    let above =
-        |home: &Path| home.canonicalize().unwrap_or_else(|_| home.to_owned()).starts_with(&folder);
-    folder.is_absolute() && folder.parent().is_some() && !home.is_some_and(above)
+/// Whether a folder can be granted for what it holds: it is absolute, and neither a wide one nor above one.
+fn is_narrow(folder: &Path, wide: &[&Path]) -> bool {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let folder = real(folder);
+    let holds = |wide: &&Path| real(wide).starts_with(&folder);
+    folder.is_absolute() && folder.parent().is_some() && !wide.iter().any(holds)
 }
 
 /// The command of a tool and the folders it is installed in: where its link leads, and that of the interpreter most of
 /// them need.
-pub(super) fn installation(command: &Path, env: &Env, home: Option<&Path>) -> Vec<PathBuf> {
+pub(super) fn installation(command: &Path, env: &Env, wide: &[&Path]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for program in [command, Path::new("node")] {
         let at = if program.components().count() > 1 {
@@ -113,7 +113,7 @@ pub(super) fn installation(command: &Path, env: &Env, home: Option<&Path>) -> Ve
         let Some(at) = at.and_then(|at| at.canonicalize().ok()) else { continue };
         // A package of Node finds its dependencies beside itself.
         let package = at.ancestors().filter(|folder| folder.ends_with("node_modules")).last();
-        let folder = package.or(at.parent()).filter(|folder| is_narrow(folder, home));
+        let folder = package.or(at.parent()).filter(|folder| is_narrow(folder, wide));
         found.extend(folder.map(Path::to_owned));
         found.push(at);
     }
@@ -121,7 +121,12 @@ pub(super) fn installation(command: &Path, env: &Env, home: Option<&Path>) -> Ve
 }
 
 /// Where a tool keeps its login, its settings and its sessions.
-pub(super) fn tool_state(kind: ProviderKind, env: &Env, home: Option<&Path>) -> Vec<PathBuf> {
+pub(super) fn tool_state(
+    kind: ProviderKind,
+    env: &Env,
+    home: Option<&Path>,
+    wide: &[&Path],
+) -> Vec<PathBuf> {
     let (variable, usual): (&str, &[&str]) = match kind {
         ProviderKind::Claude => (
             "CLAUDE_CONFIG_DIR",
@@ -137,7 +142,7 @@ pub(super) fn tool_state(kind: ProviderKind, env: &Env, home: Option<&Path>) -> 
         ProviderKind::Gemini => ("GEMINI_CLI_HOME", &[".gemini"]),
         ProviderKind::Anthropic | ProviderKind::Openai | ProviderKind::Google => return Vec::new(),
     };
-    let own = env.get(variable).map(PathBuf::from).filter(|folder| is_narrow(folder, home));
+    let own = env.get(variable).map(PathBuf::from).filter(|folder| is_narrow(folder, wide));
     let usual = home.into_iter().flat_map(|home| usual.iter().map(|name| home.join(name)));
     own.into_iter().chain(usual).collect()
 }
@@ -191,16 +196,17 @@ mod tests {
         }
         let env =
             Env::from([("PATH".to_owned(), format!("{}:{}:/:", home.display(), bin.display()))]);
-        assert_eq!(program_folders(&env, Some(home)), std::slice::from_ref(&bin));
-        let granted = installation(&home.join("claude"), &env, Some(home));
+        assert_eq!(program_folders(&env, &[home]), std::slice::from_ref(&bin));
+        let granted = installation(&home.join("claude"), &env, &[home]);
         assert!(!granted.iter().any(|path| home.starts_with(path)), "{granted:?}");
         assert!(granted.iter().any(|path| path.ends_with("claude")), "{granted:?}");
-        let granted = installation(Path::new("codex"), &env, Some(home));
+        let granted = installation(Path::new("codex"), &env, &[home]);
         assert!(granted.iter().any(|path| path.ends_with("bin")), "{granted:?}");
         let state = tool_state(
             ProviderKind::Claude,
             &Env::from([("CLAUDE_CONFIG_DIR".to_owned(), home.display().to_string())]),
             Some(home),
+            &[home],
         );
         assert!(!state.iter().any(|path| home.starts_with(path)), "{state:?}");
     }
