@@ -6,4 +6,4 @@ pub mod history;
 pub mod ledger;
 pub mod questions;
 
-pub use disk::{Disk, Fault, PowerCut};
+pub use disk::{Disk, DiskFault, PowerCut};

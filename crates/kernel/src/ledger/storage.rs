@@ -30,7 +30,6 @@ use crate::store::{
     Storage, StoreFile, StoreReader, View, Visit, WriteSet,
 };
 
-#[derive(Debug)]
 pub struct LedgerStorage {
     ledger: Arc<dyn Ledger>,
     derived: RedbStorage,
@@ -44,6 +43,12 @@ pub struct LedgerStorage {
     rewriting: Mutex<()>,
     /// Why the derived store had to be begun anew when it was opened.
     made_because: Option<Error>,
+}
+
+impl std::fmt::Debug for LedgerStorage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LedgerStorage").field("ledger", &self.ledger).finish_non_exhaustive()
+    }
 }
 
 /// What went wrong since the files were opened.
