@@ -79,8 +79,8 @@ pub const REBUILD_ENTRIES_PER_COMMIT: usize = 4_096;
 
 /// Bytes after which a segment of the ledger is closed. A frame that is larger has a segment of its own.
 pub const SEGMENT_BYTES_MAX: u64 = 64 * 1_048_576;
-/// Entries after which everything derived is made durable: what a crash leaves to be replayed at open is less than this,
-/// and the last frame.
+/// Entries after which everything derived is made durable: what a crash leaves to be replayed at open is less than
+/// this, and the last frame.
 pub const UNSYNCED_ENTRIES_MAX: u64 = 512;
 
 /// Bytes of commits that may wait for a copy of the derived store. If more come, the copy is made while they wait.

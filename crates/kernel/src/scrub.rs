@@ -1,4 +1,5 @@
-//! The scrubber: after an erasure it has the derived file rewritten, so that old copies of the content are gone from disk.
+//! The scrubber: after an erasure it has the derived file rewritten, so that old copies of the content are gone from
+//! disk.
 //!
 //! It works on a thread of its own, which is there while there is work; readers and the writer go on. What must stay
 //! true: the row that asks for it is gone only when a file without the old bytes has taken the place of the old one, so

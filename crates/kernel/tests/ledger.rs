@@ -16,7 +16,7 @@ use support::fill;
 use testkit::build::{
     Dump, ada, assert_clean, at, dump, fact, open, removal, revision, size, stamp, verify,
 };
-use testkit::{Disk, Fault, PowerCut, ledger};
+use testkit::{Disk, DiskFault, PowerCut, ledger};
 
 /// Segments of a few entries each.
 fn small() -> Options {
@@ -102,9 +102,10 @@ fn power_may_fail_at_every_sync_of_a_ledger_of_many_segments() {
 #[test]
 fn any_call_may_fail() {
     let states = states(12);
-    for (kind, fault) in
-        [("error", Fault::Error as fn(u64) -> Fault), ("short write", Fault::ShortWrite)]
-    {
+    for (kind, fault) in [
+        ("error", DiskFault::Error as fn(u64) -> DiskFault),
+        ("short write", DiskFault::ShortWrite),
+    ] {
         for call in (1..).step_by(3) {
             let disk = Disk::new();
             disk.fail(fault(call));

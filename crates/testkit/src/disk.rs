@@ -2,8 +2,8 @@
 //!
 //! `Disk::after_power_cut` says what a machine would find after losing power: synced bytes for certain, and of the
 //! writes since the last sync any part, which a seed decides: each may be there, missing, or torn in the middle. A file
-//! that was removed may be back. A disk can also be told to lose power at its n-th sync, to fail its n-th call, or to be
-//! full.
+//! that was removed may be back. A disk can also be told to lose power at its n-th sync, to fail its n-th call, or to
+//! be full.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use kernel::store::{Medium, StoreFile};
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Disk {
     state: Arc<Mutex<State>>,
 }
@@ -26,7 +26,7 @@ struct State {
     syncs: u64,
     /// Calls that reach the disk: reads, writes, lengths, syncs.
     calls: u64,
-    fault: Option<Fault>,
+    fault: Option<DiskFault>,
     /// Bytes that the files may have together.
     room: Option<usize>,
     /// From this sync on nothing reaches the disk and every call fails.
@@ -50,7 +50,7 @@ enum Change {
 
 /// A call that goes wrong, once, from 1 on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum DiskFault {
     /// The n-th call fails and does nothing.
     Error(u64),
     /// The n-th call, if it writes, writes the first half of its bytes and fails.
@@ -66,6 +66,13 @@ pub enum PowerCut {
     KeepUnsynced,
     /// A part of it, chosen by a seed; single writes may be torn at 512-byte sectors.
     Some(u64),
+}
+
+/// Without the bytes: a failed assertion would print all of them.
+impl std::fmt::Debug for Disk {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Disk").finish_non_exhaustive()
+    }
 }
 
 impl Disk {
@@ -97,12 +104,12 @@ impl Disk {
     }
 
     /// Lets a call fail, counted from now.
-    pub fn fail(&self, fault: Fault) {
+    pub fn fail(&self, fault: DiskFault) {
         let mut state = self.lock();
         let calls = state.calls;
         state.fault = Some(match fault {
-            Fault::Error(n) => Fault::Error(calls + n),
-            Fault::ShortWrite(n) => Fault::ShortWrite(calls + n),
+            DiskFault::Error(n) => DiskFault::Error(calls + n),
+            DiskFault::ShortWrite(n) => DiskFault::ShortWrite(calls + n),
         });
     }
 
@@ -110,7 +117,7 @@ impl Disk {
     pub fn has_failed(&self) -> bool {
         let state = self.lock();
         state.fault.is_some_and(|fault| {
-            let (Fault::Error(n) | Fault::ShortWrite(n)) = fault;
+            let (DiskFault::Error(n) | DiskFault::ShortWrite(n)) = fault;
             state.calls >= n
         })
     }
@@ -184,8 +191,10 @@ impl State {
         self.alive()?;
         self.calls += 1;
         match self.fault {
-            Some(Fault::Error(n)) if n == self.calls => Err(io::Error::other("the disk failed")),
-            Some(Fault::ShortWrite(n)) => Ok(n == self.calls),
+            Some(DiskFault::Error(n)) if n == self.calls => {
+                Err(io::Error::other("the disk failed"))
+            }
+            Some(DiskFault::ShortWrite(n)) => Ok(n == self.calls),
             _ => Ok(false),
         }
     }

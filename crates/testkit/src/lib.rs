@@ -8,4 +8,4 @@ pub mod hostile;
 pub mod ledger;
 pub mod questions;
 
-pub use disk::{Disk, Fault, PowerCut};
+pub use disk::{Disk, DiskFault, PowerCut};

@@ -122,8 +122,8 @@ impl Cortex {
         Ok(BackupReport { manifest, copied_bytes: copies.copied_bytes })
     }
 
-    /// Makes an actor from a backup, in a folder that has none: as of the backup, or as of an earlier moment. The root of
-    /// what comes out is the one that the manifest names.
+    /// Makes an actor from a backup, in a folder that has none: as of the backup, or as of an earlier moment. The root
+    /// of what comes out is the one that the manifest names.
     pub fn restore_backup(
         backup: &Path,
         at: Option<RestorePoint>,
@@ -159,8 +159,8 @@ impl Cortex {
         copied(damaged, actor, folder, options, (all, LossRule::Mark))
     }
 
-    /// Opens an actor, or a backup of one, without writing to its folder. What is derived is made in `scratch`, which the
-    /// caller removes. Changes are refused.
+    /// Opens an actor, or a backup of one, without writing to its folder. What is derived is made in `scratch`, which
+    /// the caller removes. Changes are refused.
     pub fn open_read_only(
         folder: &Path,
         actor: &ActorName,

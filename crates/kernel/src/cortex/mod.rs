@@ -102,8 +102,8 @@ impl Cortex {
         &self.actor
     }
 
-    /// True after a failed write, or once what is derived turned out to be damaged: nothing more is written, and reading
-    /// may fail too, until the actor is reopened.
+    /// True after a failed write, or once what is derived turned out to be damaged: nothing more is written, and
+    /// reading may fail too, until the actor is reopened.
     pub fn is_poisoned(&self) -> bool {
         self.writer().is_poisoned() || self.storage.has_failed()
     }
@@ -181,8 +181,8 @@ impl Cortex {
         self.command(stamp, Command::Restore(removal))
     }
 
-    /// Deletes the content for good: when this returns, it is gone from the ledger. What was derived from it is gone from
-    /// what anybody reads; its old bytes leave the derived file in the background, see `scrub_state`.
+    /// Deletes the content for good: when this returns, it is gone from the ledger. What was derived from it is gone
+    /// from what anybody reads; its old bytes leave the derived file in the background, see `scrub_state`.
     pub fn erase(&self, stamp: Stamp, removal: Removal) -> Result<Receipt> {
         self.command(stamp, Command::Erase(removal))
     }

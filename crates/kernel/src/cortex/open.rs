@@ -1,8 +1,8 @@
 //! Opening an actor: its folder and lock, its store, its hooks, its writer.
 //!
 //! What must stay true: an actor is open once; a store of another format, of another actor or with a journal that
-//! disagrees with what is derived from it is refused; entries whose derived rows a crash took are derived again, and rows
-//! that another version of the program made are made again, before anybody reads.
+//! disagrees with what is derived from it is refused; entries whose derived rows a crash took are derived again, and
+//! rows that another version of the program made are made again, before anybody reads.
 
 use std::fs::{File, OpenOptions};
 use std::path::Path;
@@ -198,8 +198,8 @@ fn open_hooks(storage: &dyn Storage, side: Side, hooks: &mut Hooks) -> Result<()
     hooks.each(|hook| hook.open(&view))
 }
 
-/// True if what is derived is to blame, so that making it again helps. A journal that no longer gives the state that was
-/// derived from it is another matter: somebody has to look at it.
+/// True if what is derived is to blame, so that making it again helps. A journal that no longer gives the state that
+/// was derived from it is another matter: somebody has to look at it.
 fn is_of_derived(error: &Error) -> bool {
     match error {
         Error::Corrupt { place, .. } => place != "journal",

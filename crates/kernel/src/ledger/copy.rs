@@ -1,8 +1,8 @@
 //! Copies of a ledger: its files for a backup, its entries for a restore or a salvage.
 //!
 //! What must stay true: a copied file is a segment as any other, whole up to the last frame, and appears by a rename; a
-//! copy never shows an erasure half done. A ledger that is copied entry by entry has every entry checked on the way; one
-//! that does not read ends the copy, or a marker takes its number, and it is named.
+//! copy never shows an erasure half done. A ledger that is copied entry by entry has every entry checked on the way;
+//! one that does not read ends the copy, or a marker takes its number, and it is named.
 
 use std::collections::BTreeMap;
 use std::fs::File;

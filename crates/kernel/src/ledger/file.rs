@@ -1,7 +1,7 @@
 //! The ledger in files: segments in a folder, one write and one sync per frame.
 //!
-//! The last segment is filled with zeros ahead of its frames, so that a sync has nothing but data to write: no length and
-//! no new blocks. The zeros are cut off when the segment is closed.
+//! The last segment is filled with zeros ahead of its frames, so that a sync has nothing but data to write: no length
+//! and no new blocks. The zeros are cut off when the segment is closed.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;

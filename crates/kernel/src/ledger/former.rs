@@ -2,8 +2,8 @@
 //!
 //! The truth is copied into segments with names of their own, read back and compared byte by byte; the derived rows are
 //! copied as they are. Then the old file is put aside in one rename, which is the moment from which the ledger counts;
-//! the segments get their names, and the old file goes. What must stay true: until that rename the old file is the truth
-//! and everything beside it is worthless; from it on the segments are. Power may fail at any sync of it.
+//! the segments get their names, and the old file goes. What must stay true: until that rename the old file is the
+//! truth and everything beside it is worthless; from it on the segments are. Power may fail at any sync of it.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;

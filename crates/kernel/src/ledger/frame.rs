@@ -8,8 +8,8 @@
 //!
 //! All numbers are big-endian. A checksum is the first eight bytes of a SHA-256: of the frame over the segment's key,
 //! the header before it and the table; of a record over its `seq`, for a body the flag, and its bytes. So a record
-//! cannot stand in for another, and a body can be overwritten without touching anything but itself. What must stay true:
-//! no bytes make a reader panic or ask for more memory than the file has.
+//! cannot stand in for another, and a body can be overwritten without touching anything but itself. What must stay
+//! true: no bytes make a reader panic or ask for more memory than the file has.
 
 use proof::Digest;
 

@@ -9,15 +9,15 @@
 //! 1. *A frame is whole or it is not there.* It is one write and one sync, and nothing else is written before the sync
 //!    has returned. So at most the last frame can be torn. Opening cuts a torn frame off and syncs that before anything
 //!    is appended: no byte of it can later be taken for a part of something else.
-//! 2. *Nothing is acknowledged before its frame is synced.* A sync that fails poisons the ledger: what the disk holds is
-//!    unknown, and the system may take pages for clean that never reached it. That is why opening writes the last frame
-//!    a second time, unless a durable derived store has seen it.
-//! 3. *Damage is not a torn tail.* A frame that does not read, and behind which another frame stands, or which a durable
-//!    derived store has seen, was acknowledged once. It is left as it is, named, and skipped.
+//! 2. *Nothing is acknowledged before its frame is synced.* A sync that fails poisons the ledger: what the disk holds
+//!    is unknown, and the system may take pages for clean that never reached it. That is why opening writes the last
+//!    frame a second time, unless a durable derived store has seen it.
+//! 3. *Damage is not a torn tail.* A frame that does not read, and behind which another frame stands, or which a
+//!    durable derived store has seen, was acknowledged once. It is left as it is, named, and skipped.
 //! 4. *Entries are gap-free from 1.* `append` says after which entry it comes and is refused if that is not the last.
 //! 5. *Bytes are never rewritten, except by erasure*, which replaces a body by a filler of the same length with a
-//!    checksum and a flag of its own. It is done after the frame with the `erase` entry is durable and before anybody is
-//!    told; a crash between the two is finished when the entry is replayed. A body that is half overwritten does not
+//!    checksum and a flag of its own. It is done after the frame with the `erase` entry is durable and before anybody
+//!    is told; a crash between the two is finished when the entry is replayed. A body that is half overwritten does not
 //!    read, and is overwritten then.
 //! 6. *A segment appears complete with its header*, by a rename. One that is empty or has no header is damage. A new
 //!    segment is made only after the one before is cut to its length and synced.
@@ -25,8 +25,9 @@
 //! What fails, and what comes of it: power lost at any sync (1, 2, 5, 6); a short write, `EIO` or a full disk while
 //! appending (the ledger is poisoned, opening cuts the rest off, nothing was acknowledged); `EIO` while reading (an
 //! error of that read); a flipped bit in an entry or body (that record is named and skipped, its neighbours read); in a
-//! frame's header (the frame is skipped: the next is found by its magic and its checksum, which is keyed by the segment,
-//! so that no memory's text can pose as a frame); in a segment's header (its frames read, the header is named).
+//! frame's header (the frame is skipped: the next is found by its magic and its checksum, which is keyed by the
+//! segment, so that no memory's text can pose as a frame); in a segment's header (its frames read, the header is
+//! named).
 //!
 //! The derived store may be any number of frames behind the ledger, never ahead of it. What it lacks is replayed before
 //! anybody reads.
@@ -107,7 +108,8 @@ pub trait Ledger: Send + Sync + fmt::Debug {
     fn last(&self) -> u64;
 
     /// Adds a frame behind entry `after`, which must be the last. It is durable when this returns; after an error
-    /// nobody knows, and the ledger has to be opened anew. `root` gives the journal root after `after`, if it is needed.
+    /// nobody knows, and the ledger has to be opened anew. `root` gives the journal root after `after`, if it is
+    /// needed.
     fn append(
         &self,
         after: u64,

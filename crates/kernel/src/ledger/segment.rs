@@ -7,9 +7,9 @@
 //! rest     zeros, if the segment is the last one
 //! ```
 //!
-//! The key is the same in all segments of a ledger and goes into the checksums of its frames. What must stay true: frames
-//! are found by walking from one to the next; where one does not read, the next is the first place that has the magic
-//! and a right checksum.
+//! The key is the same in all segments of a ledger and goes into the checksums of its frames. What must stay true:
+//! frames are found by walking from one to the next; where one does not read, the next is the first place that has the
+//! magic and a right checksum.
 
 use std::fmt;
 

@@ -1,13 +1,14 @@
 //! The storage of an actor: the truth in a ledger, everything derived from it in a store of rows.
 //!
 //! Rows of the truth in a `WriteSet` become a frame of the ledger; the derived store keeps only where it is. The order
-//! of a commit: derived rows are staged, so that a full disk is noticed before anything is written; the frame is appended
-//! and synced; erased bodies are overwritten and synced; then the derived rows become visible without a wait for the
-//! disk. They are made durable every `UNSYNCED_ENTRIES_MAX` entries, by `settle` and at close.
+//! of a commit: derived rows are staged, so that a full disk is noticed before anything is written; the frame is
+//! appended and synced; erased bodies are overwritten and synced; then the derived rows become visible without a wait
+//! for the disk. They are made durable every `UNSYNCED_ENTRIES_MAX` entries, by `settle` and at close.
 //!
 //! What must stay true: a location is committed with the derived rows of its entry, so a reader sees an entry exactly
-//! when it sees what follows from it. The derived store never holds an entry that the ledger does not. If it fails after
-//! the frame is synced, the write has happened: it is acknowledged, and the actor must be reopened before anybody reads.
+//! when it sees what follows from it. The derived store never holds an entry that the ledger does not. If it fails
+//! after the frame is synced, the write has happened: it is acknowledged, and the actor must be reopened before anybody
+//! reads.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -29,7 +30,6 @@ use crate::store::{
     Storage, StoreFile, StoreReader, View, Visit, WriteSet,
 };
 
-#[derive(Debug)]
 pub struct LedgerStorage {
     ledger: Arc<dyn Ledger>,
     derived: RedbStorage,
@@ -43,6 +43,12 @@ pub struct LedgerStorage {
     rewriting: Mutex<()>,
     /// Why the derived store had to be begun anew when it was opened.
     made_because: Option<Error>,
+}
+
+impl std::fmt::Debug for LedgerStorage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LedgerStorage").field("ledger", &self.ledger).finish_non_exhaustive()
+    }
 }
 
 /// What went wrong since the files were opened.

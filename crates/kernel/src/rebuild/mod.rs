@@ -2,8 +2,8 @@
 //!
 //! `rebuild` fills the side of the store that is not live, in slices that each commit, and then switches sides in one
 //! commit; a crash leaves the live side as it was and the rebuild goes on where it stopped. `renew` is the rebuild that
-//! nobody asked for: it switches only to a state of the same root. `replay` brings the live side up to the journal after
-//! a crash. `verify` replays into a store of its own and compares every row.
+//! nobody asked for: it switches only to a state of the same root. `replay` brings the live side up to the journal
+//! after a crash. `verify` replays into a store of its own and compares every row.
 //!
 //! An entry that cannot be read costs itself and what follows from it: a marker without effect takes its number, and so
 //! with entries that no longer fit. All of them are named.

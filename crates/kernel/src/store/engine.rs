@@ -6,9 +6,9 @@
 //! file become errors.
 //!
 //! A commit need not wait for the disk (`commit_around`). redb then keeps its pages in a write buffer of half the
-//! cache, writes older ones to parts of the file that no durable commit uses, and a crash leads back to the last durable
-//! commit. Pages that only such commits made are used again at once, those of the durable state only after the next
-//! durable commit, so the file grows by what was changed between two durable commits and no more.
+//! cache, writes older ones to parts of the file that no durable commit uses, and a crash leads back to the last
+//! durable commit. Pages that only such commits made are used again at once, those of the durable state only after the
+//! next durable commit, so the file grows by what was changed between two durable commits and no more.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -65,7 +65,8 @@ pub struct RedbStorage {
     medium: Arc<dyn Medium>,
     file: StoreFile,
     options: EngineOptions,
-    /// Written to only when the file is replaced, checked or closed, so that nobody who begins to read waits for a commit.
+    /// Written to only when the file is replaced, checked or closed, so that nobody who begins to read waits for a
+    /// commit.
     current: RwLock<Arc<OpenDatabase>>,
 }
 
@@ -121,9 +122,9 @@ impl RedbStorage {
     }
 
     /// Commits `writes` around something that must happen first: rows are staged, `first` is done, and then they become
-    /// visible with the rows of the truth that it gave. So whatever the staging fails over, `first` is not done; if that
-    /// fails, nothing is committed. `is_durable`: when this returns, with everything before it; else with the next commit
-    /// that is, and lost in a crash before it.
+    /// visible with the rows of the truth that it gave. So whatever the staging fails over, `first` is not done; if
+    /// that fails, nothing is committed. `is_durable`: when this returns, with everything before it; else with the next
+    /// commit that is, and lost in a crash before it.
     pub(crate) fn commit_around(
         &self,
         writes: &WriteSet,
