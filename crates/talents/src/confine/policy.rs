@@ -189,7 +189,8 @@ mod tests {
     // F8: what a run never reaches
     #[test]
     fn secrets_and_stores_are_out_of_reach() {
-        let mine = "[endpoints.mine]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9\"\nkey = { file = \"keys/mine\" }";
+        let mine = "[endpoints.mine]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:9\"\n\
+                    key = { file = \"keys/mine\" }";
         let policy = made(mine, &["mine", "claude"], &FileGrant::default());
         for reach in [&policy.process, &policy.tool] {
             for secret in [

@@ -3,9 +3,9 @@
 //! Theory of operation. The owner waits for its turn or for an order to end. It starts the process, writes the
 //! request to its standard input, and then hears five things in one place: lines, standard error, the timer,
 //! orders, the exit. The first of them that means an end decides the end; what the process prints afterwards is
-//! late, is counted and goes nowhere. All that the run started is gone before the end is written. Then, in this order: the
-//! last line is durable, observers know, the index has it, the log has its final name, the slot is free, and the
-//! bus tells the end. Whoever hears the end finds all of that.
+//! late, is counted and goes nowhere. All that the run started is gone before the end is written. Then, in this
+//! order: the last line is durable, observers know, the index has it, the log has its final name, the slot is free,
+//! and the bus tells the end. Whoever hears the end finds all of that.
 
 use std::process::ExitStatus;
 use std::sync::Arc;

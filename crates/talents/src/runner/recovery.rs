@@ -1,8 +1,9 @@
 //! What a daemon that died left behind: logs without an end, and perhaps processes.
 //!
-//! For each active log the process is found by what the log says of it, and its group is ended; what left the group, or
-//! was started before the daemon could write the number down, is found by its variables. A torn last line is cut off. A log without
-//! an end gets one, one with an end keeps it. Then it is indexed, renamed and told like any other run.
+//! For each active log the process is found by what the log says of it, and its group is ended; what left the group,
+//! or was started before the daemon could write the number down, is found by its variables. A torn last line
+//! is cut off. A log without an end gets one, one with an end keeps it. Then it is indexed, renamed and told like any
+//! other run.
 
 use std::fs;
 use std::io;
