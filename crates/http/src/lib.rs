@@ -2,6 +2,7 @@
 //!
 //! - `connections`: how many there may be, and how long each may take.
 //! - `guard`: which hosts and credentials are let in, on every route; `origin`: which pages; `scoped`: grants as tokens.
+//! - `peer`: whose the other end of a connection is, for cookies.
 //! - `page`: what a person sees in a browser, and the link that makes it the owner's.
 //! - `input`, `problem`: requests into operations, errors into problem details.
 //! - `memories`, `search`, `relations`, `sessions`, `overview`, `proofs`, `transfer`, `health`: the routes.
@@ -30,6 +31,7 @@ mod mind;
 mod origin;
 mod overview;
 mod page;
+mod peer;
 mod problem;
 mod proofs;
 mod relations;
