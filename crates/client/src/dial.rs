@@ -27,7 +27,7 @@ pub(crate) fn dial(place: &DaemonPlace) -> Result<Option<UnixStream>> {
         }
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             let message = format!("{} is not yours to use: {error}", path.display());
-            return Err(Error::new(ErrorCode::PeerRefused, Fault::Forbidden, message)
+            return Err(Error::new(ErrorCode::PeerRefused, Fault::Server, message)
                 .with_hint("use a home of your own: --home DIR or CORTEX_HOME"));
         }
         Err(error) => return Err(failed(&path, &error)),
@@ -96,6 +96,6 @@ pub fn check_uid(found: u32) -> Result<()> {
         return Ok(());
     }
     let message = format!("the other end of the socket is user {found}, not you (user {own})");
-    Err(Error::new(ErrorCode::PeerRefused, Fault::Forbidden, message)
+    Err(Error::new(ErrorCode::PeerRefused, Fault::Server, message)
         .with_hint("a home is for its owner; use one of your own with --home DIR"))
 }

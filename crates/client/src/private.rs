@@ -59,7 +59,7 @@ pub(crate) fn close_folder(folder: &Path) -> Result<()> {
     let found = std::fs::metadata(folder).map_err(|error| failed(folder, &error))?;
     if !is_own(&found) {
         let message = format!("{} belongs to another user", folder.display());
-        return Err(Error::new(ErrorCode::HomeFolder, Fault::Forbidden, message)
+        return Err(Error::new(ErrorCode::HomeFolder, Fault::Server, message)
             .with_hint("give a folder of your own with --home DIR, or have this one given to you with chown -R"));
     }
     #[cfg(unix)]
@@ -91,7 +91,7 @@ pub(crate) fn check_socket_folder(folder: &Path) -> Result<()> {
     }
     let message =
         format!("{} is not a folder of yours alone, so nobody there is trusted", folder.display());
-    Err(Error::new(ErrorCode::SocketFolder, Fault::Forbidden, message)
+    Err(Error::new(ErrorCode::SocketFolder, Fault::Server, message)
         .with_hint("use a home of your own (--home DIR); chmod 700 closes a folder to others"))
 }
 

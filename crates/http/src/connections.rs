@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use crate::peer::Peer;
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
 use http_body::{Frame, SizeHint};
@@ -56,9 +57,10 @@ pub(super) async fn serve(
             () = &mut ended => break,
         };
         match accepted {
-            Ok((stream, _)) => match table.enter() {
+            Ok((stream, far)) => match table.enter() {
                 Some(place) => {
-                    tokio::spawn(converse(stream, router.clone(), place, ending.clone()));
+                    let peer = stream.local_addr().ok().map(|near| Arc::new(Peer::new(near, far)));
+                    tokio::spawn(converse(stream, peer, router.clone(), place, ending.clone()));
                 }
                 None => {
                     // A caller that is not even told so loses nothing by it.
@@ -82,6 +84,7 @@ pub(super) async fn serve(
 
 async fn converse(
     stream: TcpStream,
+    peer: Option<Arc<Peer>>,
     router: Router,
     place: Place,
     mut ending: watch::Receiver<bool>,
@@ -90,7 +93,10 @@ async fn converse(
     let _ = stream.set_nodelay(true);
     let state = Arc::clone(&place.state);
     let (router, requests) = (TowerToHyperService::new(router), Arc::clone(&state));
-    let service = service_fn(move |request| {
+    let service = service_fn(move |mut request: hyper::Request<hyper::body::Incoming>| {
+        if let Some(peer) = &peer {
+            request.extensions_mut().insert(Arc::clone(peer));
+        }
         let goes_on = RequestMark::new(&requests);
         let answer = router.call(request);
         async move {

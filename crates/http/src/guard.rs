@@ -24,6 +24,7 @@ use crate::connections::Admitted;
 use crate::metrics::Metrics;
 use crate::origin;
 use crate::browser;
+use crate::peer::Peer;
 use crate::problem::Problem;
 use crate::{HttpServerSettings, scoped};
 use daemon::Host;
@@ -78,7 +79,7 @@ impl Guard {
         if is_open(request.uri().path()) {
             return Ok(None);
         }
-        match (bearer(headers), self.has_cookie(headers)) {
+        match (bearer(headers), self.has_cookie(request)) {
             (Some(given), _) => self.check_token(given),
             (None, true) => origin::check_by_cookie(request, host).map(|()| None),
             (None, false) => {
@@ -99,7 +100,8 @@ impl Guard {
     }
 
     /// Does a browser ask with which the owner followed a link?
-    fn has_cookie(&self, headers: &HeaderMap) -> bool {
+    fn has_cookie(&self, request: &Request) -> bool {
+        let headers = request.headers();
         let name = self.owner.cookie_name();
         let Ok(now) = SystemEnvironment.now() else { return false };
         headers
@@ -109,6 +111,7 @@ impl Guard {
             .flat_map(|header| header.split(';'))
             .filter_map(|cookie| cookie.trim().split_once('='))
             .any(|(found, value)| found == name && self.owner.is_cookie(value, now))
+            && request.extensions().get::<Arc<Peer>>().is_some_and(|peer| peer.may_show_cookies())
     }
 
     async fn let_in(&self, request: &mut Request) -> Result<(), Problem> {

@@ -3,6 +3,7 @@
 //! - `connections`: how many there may be, and how long each may take.
 //! - `guard`: which hosts and credentials are let in, on every route; `origin`: which pages; `scoped`: grants as tokens.
 //! - `browser`: the link that makes a browser the owner's, and what a person reads who is not let in.
+//! - `peer`: whose the other end of a connection is, for cookies.
 //! - `input`, `problem`: requests into operations, errors into problem details.
 //! - `memories`, `search`, `relations`, `sessions`, `overview`, `proofs`, `transfer`, `health`: the routes.
 //! - `runs`, `events`: talents, and what happens, as it happens; `run_lookup`: which run a path names.
@@ -32,6 +33,7 @@ mod mind;
 mod origin;
 mod overview;
 mod page;
+mod peer;
 mod problem;
 mod proofs;
 mod relations;

@@ -99,7 +99,8 @@ fn a_command_says_and_writes_the_same_in_a_daemon() {
     let mut said = String::new();
     let mut out = BufReader::new(daemon.stdout.take().unwrap());
     out.read_line(&mut said).unwrap();
-    assert!(said.contains("serves"), "{said}");
+    out.read_line(&mut said).unwrap();
+    assert!(said.contains("serves") && said.contains("/open/"), "{said}");
     let served = all(&home);
     home.run(&["stop"]).ok();
     daemon.wait().unwrap();

@@ -90,6 +90,13 @@ fn another_user_of_the_machine_reads_nothing_and_runs_nothing() {
         assert!(said.ends_with("401"), "{said}");
     }
     assert_eq!(daemon.get("/api/runs").json()["total"], 0, "nothing ran");
+    // A cookie that another user got hold of, because browsers send it to every port, is worth nothing to them.
+    let host = format!("Host: {}\r\n", daemon.address());
+    let followed = daemon.send_bare("GET", &path_of(&daemon.said["page"]), &host, b"");
+    let cookie = cookie_of(&followed);
+    assert_eq!(daemon.send("GET", "/api/stats", &format!("{host}{cookie}"), b"").status, 200);
+    let said = as_nobody(&["-H", cookie.trim(), &format!("{base}/api/stats")]);
+    assert!(said.ends_with("401"), "{said}");
     let said = as_nobody(&[&format!("{base}/healthz")]);
     assert!(said.ends_with("200"), "{said}");
     // Neither the token nor the socket is within reach.
