@@ -272,14 +272,14 @@ def told_apart(table, margins):
 
 def select(names, kinds):
     fused = names.index("fused")
-    by_arms = {}
     ranked = {k: [q for q in qs if q.asked == "own" and q.golds] for k, qs in kinds.items()}
     ranked = {k: qs for k, qs in ranked.items() if qs}
     print(f"{'left out':<44}" + "".join(f"{kind:>16}" for kind in ranked) + "    mean")
     line = lambda name, row: print(
         f"{name:<44}" + "".join(f"   {r:.3f} / {n:.3f}" for r, n in row) + f"   {numpy.mean(row):.4f}", flush=True
     )
-    line("arms by weight", [measured(qs, lambda q: q.x[:, fused] - numpy.arange(len(q.x)) / 1e4) for qs in ranked.values()])
+    by_arms = lambda question: question.x[:, fused] - numpy.arange(len(question.x)) / 1e4
+    line("arms by weight", [measured(questions, by_arms) for questions in ranked.values()])
     for configuration in CONFIGURATIONS:
         row = []
         for kind, questions in ranked.items():
@@ -288,7 +288,8 @@ def select(names, kinds):
         line(str(configuration), row)
     order = Order(names, list(ranked.values()), CONFIGURATIONS[0])
     found = tables(names, kinds, order)
-    print("\nquestions of others, each kind left out of the fit: AUC, false alarms at .9 kept, kept at .03 false alarms")
+    print("\nquestions of others, each kind left out of the fit:")
+    print("AUC, false alarms at .9 kept, kept at .03 false alarms")
     rows = []
     for kind, table in found.items():
         fitted = Relevance([t for k, t in found.items() if k != kind])

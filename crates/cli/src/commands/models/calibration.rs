@@ -1,12 +1,16 @@
 //! What `cortex eval` prints of relevance: whether it tells answered questions from the same ones asked elsewhere.
 
-use recall::evaluation::{Apart, Calibration};
+use std::path::Path;
+
+use recall::evaluation::{AskedGroup, Calibration, Separation, features_head, features_of};
+use recall::search::{ArmWeights, HitOrder, SearchQuery};
 use serde_json::{Value, json};
 
-use crate::failure::CommandResult;
-use crate::output::Output;
+use super::eval::{Asker, LIMIT};
+use crate::failure::{CommandResult, Failure};
+use crate::output::{Output, ProgressLine};
 
-fn object(apart: &Apart) -> Value {
+fn object(apart: &Separation) -> Value {
     json!({
         "auc": apart.auc,
         "coverage": apart.coverage,
@@ -51,4 +55,55 @@ pub(super) fn print(calibration: &Calibration, out: &mut Output) -> CommandResul
         ))?;
     }
     Ok(())
+}
+
+impl Asker<'_> {
+    /// Asks every question of its own group and of another one, and writes the features of what was found.
+    pub(super) fn calibrate(
+        &self,
+        weights: ArmWeights,
+        features: Option<&Path>,
+        folder: &Path,
+        out: &Output,
+    ) -> CommandResult<Calibration> {
+        let kind = folder.file_name().map(|name| name.to_string_lossy().into_owned());
+        let kind = kind.unwrap_or_default();
+        let mut calibration = Calibration::default();
+        let mut lines = features_head();
+        let mut progress = ProgressLine::new(out, "judged");
+        let questions = &self.set.questions;
+        for (n, question) in questions.iter().enumerate() {
+            progress.at(n as u64 + 1, questions.len() as u64);
+            let known = self.categories.iter().any(|name| name == question.category());
+            if !self.categories.is_empty() && !known {
+                continue;
+            }
+            let marked = self.set.relevant(question).is_some();
+            let own = if marked { AskedGroup::Own } else { AskedGroup::Unanswered };
+            let other = self.set.another_group(question).filter(|_| marked);
+            let asked = [(own, question.group.as_deref()), (AskedGroup::Other, other)];
+            let asked = asked.into_iter().filter(|(of, group)| *of == own || group.is_some());
+            for (of, group) in asked {
+                let project = group.map(str::to_owned);
+                let order = HitOrder::Weights;
+                let asking = SearchQuery::new(&*question.text, LIMIT);
+                let mut query = SearchQuery { project, weights, order, ..asking };
+                self.meant(&mut query)?;
+                let answer = recall::search::search(&self.reading, None, &query, self.now)?;
+                match of {
+                    AskedGroup::Own => calibration.answered(answer.answerable),
+                    AskedGroup::Other => calibration.other(answer.answerable),
+                    AskedGroup::Unanswered => calibration.unanswered(answer.answerable),
+                }
+                if features.is_some() {
+                    let name = |id: u64| self.ids.get(&id);
+                    lines += &features_of(self.set, &kind, question, of, &answer.hits, name);
+                }
+            }
+        }
+        if let Some(path) = features {
+            std::fs::write(path, lines).map_err(|error| Failure::file(path, error))?;
+        }
+        Ok(calibration)
+    }
 }

@@ -10,12 +10,9 @@ use clap::Args;
 use embed::settings::EmbedderChoice;
 use kernel::memory::Millis;
 use kernel::{Cortex, Reading};
-use recall::evaluation::{
-    self, AskedOf, Calibration, Difference, LabelledSet, Means, MeansTable, features_head,
-    features_of, paired,
-};
+use recall::evaluation::{self, Difference, LabelledSet, Means, MeansTable, paired};
 use recall::models::each_text;
-use recall::search::{Arm, ArmWeights, ModelQuestion, OrderBy, SearchQuery};
+use recall::search::{Arm, ArmWeights, HitOrder, ModelQuestion, SearchQuery};
 use serde_json::{Map, Value, json};
 use service::embedders::EmbedError;
 use service::embedders::active::{OpenEmbedder, QuestionContext};
@@ -27,7 +24,7 @@ use crate::invocation::Invocation;
 use crate::output::{Output, ProgressLine};
 
 /// Hits asked for: for nearly all questions enough for ten sessions.
-const LIMIT: usize = 100;
+pub(super) const LIMIT: usize = 100;
 /// What the built-in model is called where models are chosen.
 const STATIC: &str = "static";
 /// Of the paired test, so that two runs print the same.
@@ -49,7 +46,8 @@ const SEED: u64 = 1;
 ///
 /// JSON: {turn: {recall@5, recall@10, recall@20, hit@10, ndcg@10, mrr, questions, categories: {CATEGORY: {…}}},
 /// session: {…}, latency_ms: {p50, p95}, memories, store_bytes, weights, embedder, ranker, calibration: {auc,
-/// coverage, false_alarms, likely, likely_others, near_misses, curve: [{questions, promised, answered}]} or null, compare?: {weights, turn, session,
+/// coverage, false_alarms, likely, likely_others, near_misses, curve: [{questions, promised, answered}]} or null,
+/// compare?: {weights, turn, session,
 /// difference: {turn: {MEASURE: {mean, p}}, session: {…}}}, ablation?: [{arms, turn, session}]}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
@@ -165,7 +163,7 @@ impl Evaluation<'_> {
         let (categories, now) = (&args.categories, inv.now()?);
         let model =
             embedder.map(|ready| Model { ready, folder: scratch, known: RefCell::default() });
-        let order = if args.no_ranker { OrderBy::Weights } else { OrderBy::Ranker };
+        let order = if args.no_ranker { HitOrder::Weights } else { HitOrder::Ranker };
         let asker = Asker { set, ids, reading, categories, now, model, order };
         let measured = asker.ask(base, out)?;
         let calibration = asker.calibrate(base, args.features.as_deref(), &args.folder, out)?;
@@ -210,14 +208,14 @@ impl Evaluation<'_> {
     }
 }
 
-struct Asker<'a> {
-    set: &'a LabelledSet,
-    ids: HashMap<u64, String>,
-    reading: Reading,
-    categories: &'a [String],
-    now: Millis,
+pub(super) struct Asker<'a> {
+    pub(super) set: &'a LabelledSet,
+    pub(super) ids: HashMap<u64, String>,
+    pub(super) reading: Reading,
+    pub(super) categories: &'a [String],
+    pub(super) now: Millis,
     model: Option<Model<'a>>,
-    order: OrderBy,
+    order: HitOrder,
 }
 
 /// The optional model, where its vectors are, and what it made of the questions so far.
@@ -229,7 +227,7 @@ struct Model<'a> {
 
 impl Asker<'_> {
     /// Gives the query its question in the optional model. Each is asked once, whatever the weights.
-    fn meant(&self, query: &mut SearchQuery) -> CommandResult {
+    pub(super) fn meant(&self, query: &mut SearchQuery) -> CommandResult {
         let Some(Model { ready, folder, known }) = &self.model else { return Ok(()) };
         let key = format!("{:?} {}", query.project, query.text);
         if let Some(question) = known.borrow().get(&key) {
@@ -275,57 +273,6 @@ impl Asker<'_> {
         }
         measured.times.sort_unstable();
         Ok(measured)
-    }
-}
-
-impl Asker<'_> {
-    /// Asks every question of its own group and of another one, and writes the features of what was found.
-    fn calibrate(
-        &self,
-        weights: ArmWeights,
-        features: Option<&Path>,
-        folder: &Path,
-        out: &Output,
-    ) -> CommandResult<Calibration> {
-        let kind = folder.file_name().map(|name| name.to_string_lossy().into_owned());
-        let kind = kind.unwrap_or_default();
-        let mut calibration = Calibration::default();
-        let mut lines = features_head();
-        let mut progress = ProgressLine::new(out, "judged");
-        let questions = &self.set.questions;
-        for (n, question) in questions.iter().enumerate() {
-            progress.at(n as u64 + 1, questions.len() as u64);
-            let known = self.categories.iter().any(|name| name == question.category());
-            if !self.categories.is_empty() && !known {
-                continue;
-            }
-            let marked = self.set.relevant(question).is_some();
-            let own = if marked { AskedOf::Own } else { AskedOf::Unanswered };
-            let other = self.set.another_group(question).filter(|_| marked);
-            let asked = [(own, question.group.as_deref()), (AskedOf::Other, other)];
-            let asked = asked.into_iter().filter(|(of, group)| *of == own || group.is_some());
-            for (of, group) in asked {
-                let project = group.map(str::to_owned);
-                let order = OrderBy::Weights;
-                let asking = SearchQuery::new(&*question.text, LIMIT);
-                let mut query = SearchQuery { project, weights, order, ..asking };
-                self.meant(&mut query)?;
-                let answer = recall::search::search(&self.reading, None, &query, self.now)?;
-                match of {
-                    AskedOf::Own => calibration.answered(answer.answerable),
-                    AskedOf::Other => calibration.other(answer.answerable),
-                    AskedOf::Unanswered => calibration.unanswered(answer.answerable),
-                }
-                if features.is_some() {
-                    let name = |id: u64| self.ids.get(&id);
-                    lines += &features_of(self.set, &kind, question, of, &answer.hits, name);
-                }
-            }
-        }
-        if let Some(path) = features {
-            std::fs::write(path, lines).map_err(|error| Failure::file(path, error))?;
-        }
-        Ok(calibration)
     }
 }
 
