@@ -8,9 +8,9 @@ use kernel::find::Standing;
 use kernel::grants::Permission;
 use kernel::memory::{MemoryId, MemoryType};
 use kernel::{Reading, render};
-use recall::ranker::{Ranker, Signals};
+use recall::ranker::{FeatureRow, Ranker};
 use recall::search::{
-    Arm, Hit, LIMIT_MAX, LinkedMemory, OrderBy, SearchOutcome, SearchQuery, SpeakerBoost,
+    Arm, Hit, HitOrder, LIMIT_MAX, LinkedMemory, SearchOutcome, SearchQuery, SpeakerBoost,
 };
 
 use crate::access::again_if_poisoned;
@@ -65,7 +65,7 @@ impl Service {
         let favoured = self.settings.favoured_speaker.as_deref();
         query.boost = favoured.map(|name| SpeakerBoost::new(name, self.settings.speaker_prior));
         if !self.settings.ranker {
-            query.order = OrderBy::Weights;
+            query.order = HitOrder::Weights;
         }
         let near = request.similar_to.map(memory_id).transpose()?;
         let access = self.access(caller, Permission::Find, &request)?;
@@ -186,7 +186,7 @@ fn hit_view(reading: &Reading, hit: &Hit, model: Option<&String>, rules: RuleAut
 }
 
 /// The features that moved a hit most, if they were asked for.
-fn reasons(explain: bool, hit: &Hit, typical: &Signals) -> Vec<ReasonView> {
+fn reasons(explain: bool, hit: &Hit, typical: &FeatureRow) -> Vec<ReasonView> {
     let Some(signals) = hit.signals.as_ref().filter(|_| explain) else { return Vec::new() };
     let moved = Ranker::shared().reasons(signals, typical).into_iter().take(REASONS_MAX);
     let view = |(feature, moved): (recall::ranker::Feature, i64)| ReasonView {

@@ -11,15 +11,15 @@ use embed::settings::EmbedderChoice;
 use kernel::memory::Millis;
 use kernel::{Cortex, Reading};
 use recall::evaluation::{
-    self, AskedOf, Difference, LabelledSet, MeansTable, features_head, features_of, paired,
+    self, AskedGroup, Difference, LabelledSet, MeansTable, features_head, features_of, paired,
 };
 use recall::models::each_text;
-use recall::search::{Arm, ModelQuestion, OrderBy, SearchQuery};
+use recall::search::{Arm, HitOrder, ModelQuestion, SearchQuery};
 use service::embedders::EmbedError;
 use service::embedders::active::{OpenEmbedder, QuestionContext};
 use service::embedders::fill::{FillPlan, fill};
 
-pub(crate) use recall::evaluation::{Apart, Calibration, Means};
+pub(crate) use recall::evaluation::{Calibration, Means, Separation};
 pub(crate) use recall::search::ArmWeights;
 
 use crate::failure::{CommandResult, Failure};
@@ -73,7 +73,7 @@ pub(crate) struct LabelledSearch<'a> {
     categories: &'a [String],
     now: Millis,
     model: Option<Model<'a>>,
-    order: OrderBy,
+    order: HitOrder,
 }
 
 /// Saves the set into a store of its own and lets `report` ask it.
@@ -130,7 +130,7 @@ fn opened<'a>(
         categories: plan.categories,
         now: inv.now()?,
         model,
-        order: if plan.no_ranker { OrderBy::Weights } else { OrderBy::Ranker },
+        order: if plan.no_ranker { HitOrder::Weights } else { HitOrder::Ranker },
     })
 }
 
@@ -226,21 +226,21 @@ impl LabelledSearch<'_> {
                 continue;
             }
             let marked = self.set.relevant(question).is_some();
-            let own = if marked { AskedOf::Own } else { AskedOf::Unanswered };
+            let own = if marked { AskedGroup::Own } else { AskedGroup::Unanswered };
             let other = self.set.another_group(question).filter(|_| marked);
-            let asked = [(own, question.group.as_deref()), (AskedOf::Other, other)];
+            let asked = [(own, question.group.as_deref()), (AskedGroup::Other, other)];
             let asked = asked.into_iter().filter(|(of, group)| *of == own || group.is_some());
             for (of, group) in asked {
                 let project = group.map(str::to_owned);
-                let (weights, order) = (self.base, OrderBy::Weights);
+                let (weights, order) = (self.base, HitOrder::Weights);
                 let asking = SearchQuery::new(&*question.text, LIMIT);
                 let mut query = SearchQuery { project, weights, order, ..asking };
                 self.meant(&mut query)?;
                 let answer = recall::search::search(&self.reading, None, &query, self.now)?;
                 match of {
-                    AskedOf::Own => calibration.answered(answer.answerable),
-                    AskedOf::Other => calibration.other(answer.answerable),
-                    AskedOf::Unanswered => calibration.unanswered(answer.answerable),
+                    AskedGroup::Own => calibration.answered(answer.answerable),
+                    AskedGroup::Other => calibration.other(answer.answerable),
+                    AskedGroup::Unanswered => calibration.unanswered(answer.answerable),
                 }
                 if features.is_some() {
                     let name = |id: u64| self.ids.get(&id);

@@ -2,7 +2,7 @@
 
 #![allow(clippy::cast_precision_loss, reason = "counts of questions are small")]
 
-use crate::ranker::{AnswerLevel, Answerable};
+use crate::ranker::{AnswerEstimate, AnswerLevel};
 
 /// The share of answered questions that is kept where false alarms are counted.
 const KEPT: f64 = 0.9;
@@ -15,16 +15,16 @@ const STEPS: usize = 10;
 #[derive(Clone, Debug, Default)]
 pub struct Calibration {
     /// Questions asked of the memories that answer them.
-    answered: Vec<Answerable>,
+    answered: Vec<AnswerEstimate>,
     /// Questions asked of others' memories.
-    others: Vec<Answerable>,
+    others: Vec<AnswerEstimate>,
     /// Questions of the set that nobody marked an answer to: near misses.
-    unanswered: Vec<Answerable>,
+    unanswered: Vec<AnswerEstimate>,
 }
 
 /// How well the two are told apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Apart {
+pub struct Separation {
     /// How often an answered question scores above one that is not.
     pub auc: f64,
     /// The share of answered questions kept at `ALARMS` false alarms.
@@ -45,25 +45,25 @@ pub struct ReliabilityStep {
 }
 
 impl Calibration {
-    pub fn answered(&mut self, judged: Answerable) {
+    pub fn answered(&mut self, judged: AnswerEstimate) {
         self.answered.push(judged);
     }
 
-    pub fn other(&mut self, judged: Answerable) {
+    pub fn other(&mut self, judged: AnswerEstimate) {
         self.others.push(judged);
     }
 
-    pub fn unanswered(&mut self, judged: Answerable) {
+    pub fn unanswered(&mut self, judged: AnswerEstimate) {
         self.unanswered.push(judged);
     }
 
     /// `None` where there is nothing to tell apart: a set of one group.
-    pub fn apart(&self) -> Option<Apart> {
+    pub fn apart(&self) -> Option<Separation> {
         apart(&self.answered, &self.others)
     }
 
     /// The same for the set's own questions without an answer.
-    pub fn near_misses(&self) -> Option<Apart> {
+    pub fn near_misses(&self) -> Option<Separation> {
         apart(&self.answered, &self.unanswered)
     }
 
@@ -86,11 +86,11 @@ impl Calibration {
     }
 }
 
-fn apart(answered: &[Answerable], others: &[Answerable]) -> Option<Apart> {
+fn apart(answered: &[AnswerEstimate], others: &[AnswerEstimate]) -> Option<Separation> {
     if answered.is_empty() || others.is_empty() {
         return None;
     }
-    let sorted = |judged: &[Answerable]| {
+    let sorted = |judged: &[AnswerEstimate]| {
         let mut margins: Vec<i64> = judged.iter().map(|judged| judged.margin).collect();
         margins.sort_unstable();
         margins
@@ -115,11 +115,11 @@ fn apart(answered: &[Answerable], others: &[Answerable]) -> Option<Apart> {
     };
     let kept = at(&own, 1.0 - KEPT);
     let alarm = at(&other, 1.0 - ALARMS);
-    let likely = |judged: &[Answerable]| {
+    let likely = |judged: &[AnswerEstimate]| {
         let count = judged.iter().filter(|judged| judged.level >= AnswerLevel::Likely).count();
         count as f64 / judged.len() as f64
     };
-    Some(Apart {
+    Some(Separation {
         auc,
         coverage: share(own.len() - own.partition_point(|margin| *margin <= alarm), &own),
         false_alarms: share(other.len() - other.partition_point(|margin| *margin < kept), &other),
@@ -132,8 +132,8 @@ fn apart(answered: &[Answerable], others: &[Answerable]) -> Option<Apart> {
 mod tests {
     use super::*;
 
-    fn judged(margin: i64, probability: u16) -> Answerable {
-        Answerable { margin, probability, level: AnswerLevel::Nothing }
+    fn judged(margin: i64, probability: u16) -> AnswerEstimate {
+        AnswerEstimate { margin, probability, level: AnswerLevel::Nothing }
     }
 
     // Q6

@@ -10,7 +10,7 @@ use crate::search::Hit;
 
 /// Whose memories a question was asked of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AskedOf {
+pub enum AskedGroup {
     /// Those that it is about, and that answer it.
     Own,
     /// Those of another group.
@@ -19,12 +19,12 @@ pub enum AskedOf {
     Unanswered,
 }
 
-impl AskedOf {
+impl AskedGroup {
     pub fn name(self) -> &'static str {
         match self {
-            AskedOf::Own => "own",
-            AskedOf::Other => "other",
-            AskedOf::Unanswered => "none",
+            AskedGroup::Own => "own",
+            AskedGroup::Other => "other",
+            AskedGroup::Unanswered => "none",
         }
     }
 }
@@ -45,11 +45,11 @@ pub fn features_of<'n>(
     set: &LabelledSet,
     kind: &str,
     question: &LabelledQuestion,
-    asked: AskedOf,
+    asked: AskedGroup,
     hits: &[Hit],
     name: impl Fn(u64) -> Option<&'n String>,
 ) -> String {
-    let relevant = set.relevant(question).filter(|_| asked == AskedOf::Own);
+    let relevant = set.relevant(question).filter(|_| asked == AskedGroup::Own);
     let golds = relevant.map_or(0, std::collections::BTreeSet::len);
     let group = question.group.as_deref().unwrap_or_default();
     let mut out = String::new();

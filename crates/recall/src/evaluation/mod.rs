@@ -9,7 +9,7 @@ mod features;
 mod labelled;
 mod measure;
 
-pub use calibration::{Apart, Calibration, ReliabilityStep};
-pub use features::{AskedOf, features_head, features_of};
+pub use calibration::{Calibration, ReliabilityStep, Separation};
+pub use features::{AskedGroup, features_head, features_of};
 pub use labelled::{ANSWERS, CORPUS, CorpusLine, LabelledQuestion, LabelledSet, QUESTIONS};
 pub use measure::{Difference, Means, MeansTable, measure, paired};

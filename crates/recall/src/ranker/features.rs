@@ -86,15 +86,15 @@ features! {
 
 /// The features of one candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Signals(pub [i32; FEATURES]);
+pub struct FeatureRow(pub [i32; FEATURES]);
 
-impl Default for Signals {
-    fn default() -> Signals {
-        Signals([0; FEATURES])
+impl Default for FeatureRow {
+    fn default() -> FeatureRow {
+        FeatureRow([0; FEATURES])
     }
 }
 
-impl Signals {
+impl FeatureRow {
     pub fn get(&self, feature: Feature) -> i32 {
         self.0[feature as usize]
     }

@@ -11,8 +11,8 @@ mod model;
 mod relevance;
 mod trees;
 
-pub use features::{FEATURES, FEATURES_VERSION, Feature, Signals};
-pub use relevance::{ANSWER_FEATURES, AnswerLevel, AnswerSignals, Answerable};
+pub use features::{FEATURES, FEATURES_VERSION, Feature, FeatureRow};
+pub use relevance::{ANSWER_FEATURES, AnswerEstimate, AnswerLevel, AnswerSignals};
 
 use model::Model;
 use std::sync::LazyLock;
@@ -48,7 +48,7 @@ impl Ranker {
     }
 
     /// How much better than others a candidate is; what matters is the difference to the others of its question.
-    pub fn margin(&self, signals: &Signals) -> i64 {
+    pub fn margin(&self, signals: &FeatureRow) -> i64 {
         let fused = i64::from(signals.get(Feature::Fused)).saturating_mul(self.model.base);
         fused.saturating_add(self.model.trees.sum(signals))
     }
@@ -61,18 +61,18 @@ impl Ranker {
     }
 
     /// How likely the candidates of a question answer it. They come in the ranker's order.
-    pub fn answerable(&self, signals: &[Signals]) -> Answerable {
+    pub fn answerable(&self, signals: &[FeatureRow]) -> AnswerEstimate {
         self.model.relevance.answerable(&AnswerSignals::of(signals))
     }
 
     /// How likely one candidate answers, in thousandths; `behind` is by how much its margin is below the first one's.
-    pub fn relevance(&self, answerable: &Answerable, behind: i64) -> u16 {
+    pub fn relevance(&self, answerable: &AnswerEstimate, behind: i64) -> u16 {
         self.model.relevance.of_hit(answerable, behind)
     }
 
     /// Which features put a candidate where it is: what its margin would lose if the feature were that of a typical
     /// candidate of the question, the most first. Features that change nothing are left out.
-    pub fn reasons(&self, signals: &Signals, typical: &Signals) -> Vec<(Feature, i64)> {
+    pub fn reasons(&self, signals: &FeatureRow, typical: &FeatureRow) -> Vec<(Feature, i64)> {
         let whole = self.margin(signals);
         let without = |feature: Feature| {
             let mut other = *signals;
@@ -88,8 +88,8 @@ impl Ranker {
 }
 
 /// The median of each feature.
-pub(crate) fn typical(signals: &[Signals]) -> Signals {
-    let mut typical = Signals::default();
+pub(crate) fn typical(signals: &[FeatureRow]) -> FeatureRow {
+    let mut typical = FeatureRow::default();
     for (place, value) in typical.0.iter_mut().enumerate() {
         let mut values: Vec<i32> = signals.iter().map(|signals| signals.0[place]).collect();
         values.sort_unstable();

@@ -1,8 +1,8 @@
 //! Relevance: how likely a question is answered here at all, and how likely by one memory.
 //!
 //! A search always has a best hit. Whether it answers shows in numbers that mean the same for every question: how much
-//! of the question it has, by rarity, how near it is, how far ahead of the rest. They are weighed and added; the weights
-//! were fitted on questions that are answered and on the same questions asked of other people's memories. Retrieval
+//! of the question it has, by rarity, how near it is, how far ahead of the rest. They are weighed and added; what they
+//! weigh was fitted on questions that are answered and on the same questions asked of other people's memories. Retrieval
 //! cannot tell a near miss: a question about a detail that was never mentioned, in talks about just that.
 //!
 //! | bytes | what |
@@ -15,7 +15,7 @@
 
 use super::UNIT_BITS;
 use super::bytes::ModelBytes;
-use super::features::{Feature, Signals};
+use super::features::{Feature, FeatureRow};
 
 /// Features whose first, best and third among the first ten say whether there is an answer.
 const TOLD_BY: [Feature; 13] = [
@@ -52,10 +52,10 @@ pub struct AnswerSignals(pub [i32; ANSWER_FEATURES]);
 
 impl AnswerSignals {
     /// The candidates come in the ranker's order.
-    pub fn of(signals: &[Signals]) -> AnswerSignals {
+    pub fn of(signals: &[FeatureRow]) -> AnswerSignals {
         let mut values = Vec::with_capacity(ANSWER_FEATURES);
         let first = &signals[..signals.len().min(FIRST)];
-        let of = |feature: Feature, among: &[Signals]| -> Vec<i32> {
+        let of = |feature: Feature, among: &[FeatureRow]| -> Vec<i32> {
             let mut values: Vec<i32> = among.iter().map(|signals| signals.get(feature)).collect();
             values.sort_unstable_by(|a, b| b.cmp(a));
             values
@@ -85,7 +85,7 @@ impl AnswerSignals {
 
 /// Whether what was found answers the question.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Answerable {
+pub struct AnswerEstimate {
     /// The sum it was decided by.
     pub margin: i64,
     /// Thousandths.
@@ -144,7 +144,7 @@ impl Relevance {
         })
     }
 
-    pub(super) fn answerable(&self, signals: &AnswerSignals) -> Answerable {
+    pub(super) fn answerable(&self, signals: &AnswerSignals) -> AnswerEstimate {
         let parts = self.weights.iter().zip(signals.0);
         let sum: i128 = parts.map(|(weight, value)| i128::from(*weight) * i128::from(value)).sum();
         let margin = (sum + i128::from(self.added)) >> (32 - UNIT_BITS);
@@ -156,10 +156,10 @@ impl Relevance {
             margin if margin >= weak => AnswerLevel::Weak,
             _ => AnswerLevel::Nothing,
         };
-        Answerable { margin, probability: probability(margin), level }
+        AnswerEstimate { margin, probability: probability(margin), level }
     }
 
-    pub(super) fn of_hit(&self, answerable: &Answerable, behind: i64) -> u16 {
+    pub(super) fn of_hit(&self, answerable: &AnswerEstimate, behind: i64) -> u16 {
         let wide = |a: i64, b: i64| i128::from(a) * i128::from(b);
         let sum = wide(answerable.margin, self.of_sum) + wide(behind, self.of_behind);
         let sum = (sum >> UNIT_BITS) + i128::from(self.of_hit);
@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn no_candidates_are_no_answer_signals_and_do_not_panic() {
         assert_eq!(AnswerSignals::of(&[]).0, [0; ANSWER_FEATURES]);
-        let one = AnswerSignals::of(&[Signals([7; super::super::FEATURES])]);
+        let one = AnswerSignals::of(&[FeatureRow([7; super::super::FEATURES])]);
         assert_eq!(one.0[0], 7);
     }
 }

@@ -3,9 +3,9 @@
 use super::*;
 use proptest::prelude::*;
 
-fn some_signals() -> impl Strategy<Value = Signals> {
+fn some_signals() -> impl Strategy<Value = FeatureRow> {
     prop::collection::vec(0i32..3_000, FEATURES).prop_map(|values| {
-        let mut signals = Signals::default();
+        let mut signals = FeatureRow::default();
         signals.0.copy_from_slice(&values);
         signals
     })
@@ -50,7 +50,7 @@ proptest! {
 
     #[test]
     fn any_numbers_are_answered(values in prop::collection::vec(any::<i32>(), FEATURES), count in 0usize..12) {
-        let mut signals = Signals::default();
+        let mut signals = FeatureRow::default();
         signals.0.copy_from_slice(&values);
         let ranker = Ranker::shared();
         let answerable = ranker.answerable(&vec![signals; count]);

@@ -4,14 +4,14 @@
 //! |---|---|
 //! | 2 | count of trees, u16 |
 //! | for each tree: 1 | count of nodes, u8, at most 127 |
-//! | for each node: 1 + 4 + 1 + 1 | feature u8, threshold i32, where to go at or below it, where to go above it, i8 each |
+//! | for each node: 1 + 4 + 1 + 1 | feature u8, threshold i32, where to go at or below it and above it, i8 each |
 //! | 4 * (nodes + 1) | leaves, i32 each |
 //!
 //! A place from 0 on is a node behind this one, below 0 a leaf: -1 is the first. What must stay true: every way through
 //! a tree ends, because a node leads only to nodes behind it.
 
 use super::bytes::ModelBytes;
-use super::features::{FEATURES, Signals};
+use super::features::{FEATURES, FeatureRow};
 
 #[derive(Clone, Copy, Debug)]
 struct Node {
@@ -38,7 +38,7 @@ impl Trees {
         (0..count).map(|_| Tree::parse(bytes)).collect::<Option<_>>().map(Trees)
     }
 
-    pub(super) fn sum(&self, signals: &Signals) -> i64 {
+    pub(super) fn sum(&self, signals: &FeatureRow) -> i64 {
         self.0.iter().map(|tree| i64::from(tree.leaf(signals))).sum()
     }
 
@@ -72,7 +72,7 @@ impl Tree {
         Some(Tree { nodes, leaves })
     }
 
-    fn leaf(&self, signals: &Signals) -> i32 {
+    fn leaf(&self, signals: &FeatureRow) -> i32 {
         let mut place = if self.nodes.is_empty() { -1 } else { 0 };
         while let Ok(at) = usize::try_from(place) {
             let Some(node) = self.nodes.get(at) else { return 0 };

@@ -16,26 +16,26 @@ const ASSISTANTS: [&str; 7] = ["assistant", "ai", "bot", "agent", "model", "chat
 
 /// Who speaks in a memory, as far as its speakers' names tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum SpeakerRole {
     #[default]
     Other,
     Person,
     Assistant,
 }
 
-impl Role {
-    pub(super) fn of(speakers: &[String]) -> Role {
+impl SpeakerRole {
+    pub(super) fn of(speakers: &[String]) -> SpeakerRole {
         match speakers.first().map(String::as_str) {
-            Some(name) if PERSONS.contains(&name) => Role::Person,
-            Some(name) if ASSISTANTS.contains(&name) => Role::Assistant,
-            _ => Role::Other,
+            Some(name) if PERSONS.contains(&name) => SpeakerRole::Person,
+            Some(name) if ASSISTANTS.contains(&name) => SpeakerRole::Assistant,
+            _ => SpeakerRole::Other,
         }
     }
 }
 
 /// A score of a memory and of the turns before and after it, without a share of each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Around {
+pub(super) struct NeighbourScores {
     pub(super) own: u64,
     pub(super) before: u64,
     pub(super) after: u64,
@@ -58,15 +58,15 @@ pub(super) struct TokenMatch {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Evidence {
-    pub(super) words: Around,
+    pub(super) words: NeighbourScores,
     pub(super) matched: WordMatch,
-    pub(super) meaning: Around,
+    pub(super) meaning: NeighbourScores,
     /// How near the whole text is, and not its nearest passage.
     pub(super) whole: u64,
     pub(super) tokens: TokenMatch,
     /// Tokens of the text.
     pub(super) length: u64,
-    pub(super) role: Role,
+    pub(super) role: SpeakerRole,
     /// It ends in a question mark.
     pub(super) asks: bool,
     /// The question names somebody else who speaks.

@@ -43,18 +43,18 @@ use crate::analyze::fold;
 use crate::columns::IndexCache;
 use crate::error::{Error, Result};
 use crate::language;
-use crate::ranker::{Answerable, Signals};
+use crate::ranker::{AnswerEstimate, FeatureRow};
 
 use context::SearchContext;
 use filter::{MemoryFilter, MemoryRow};
-use order::{CandidateOrder, Placed};
+use order::{CandidateOrder, CandidatePlace};
 use preview::Previews;
 use ranking::CANDIDATES;
 
 pub use by_model::{ModelQuestion, question_text};
 pub use fusion::{Arm, ArmScore, ArmWeights};
 pub use near::near;
-pub use order::OrderBy;
+pub use order::HitOrder;
 pub use similar::similar;
 
 /// Hits a search may return.
@@ -80,7 +80,7 @@ pub struct SearchQuery {
     pub include_archived: bool,
     pub limit: usize,
     pub weights: ArmWeights,
-    pub order: OrderBy,
+    pub order: HitOrder,
     /// Who stands before others.
     pub boost: Option<SpeakerBoost>,
     /// The question in an optional model. Memories with a vector of it (`models::load`) are judged by it, the others by
@@ -125,7 +125,7 @@ impl SearchQuery {
             include_archived: false,
             limit,
             weights: ArmWeights::default(),
-            order: OrderBy::default(),
+            order: HitOrder::default(),
             boost: None,
             model: None,
         }
@@ -149,7 +149,7 @@ pub struct Hit {
     /// Its meaning was judged by the query's model, and not by the built-in one.
     pub by_model: bool,
     /// What the ranker looked at; `None` if it stands too far behind.
-    pub signals: Option<Signals>,
+    pub signals: Option<FeatureRow>,
     /// The text around the best passage.
     pub preview: String,
     /// What the full text would cost a model, in tokens.
@@ -176,9 +176,9 @@ pub struct SearchOutcome {
     /// Those of them whose meaning the query's model judged.
     pub by_model: usize,
     /// Whether anything here answers the question.
-    pub answerable: Answerable,
+    pub answerable: AnswerEstimate,
     /// The features of a typical candidate, to compare those of a hit with.
-    pub typical: Signals,
+    pub typical: FeatureRow,
 }
 
 /// Answers a question against one state.
@@ -226,7 +226,7 @@ fn answer(context: &SearchContext<'_>) -> Result<SearchOutcome> {
     }
     let mut previews = Previews::new(context.analyzer, context.question, &context.cache.words);
     let mut hits = Vec::new();
-    for (Placed { candidate, score, relevance, signals }, row) in found {
+    for (CandidatePlace { candidate, score, relevance, signals }, row) in found {
         let (arms, by_model) = (order.arms(candidate), candidate.by_model);
         let ranked = RankedRow { row, score, relevance, arms, by_model, signals };
         hits.push(hit(&filter, &mut previews, ranked)?);
@@ -265,7 +265,7 @@ struct RankedRow {
     relevance: u16,
     arms: Vec<ArmScore>,
     by_model: bool,
-    signals: Option<Signals>,
+    signals: Option<FeatureRow>,
 }
 
 /// A ranked memory as it is answered.
@@ -300,9 +300,9 @@ fn best<'c>(
     filter: &MemoryFilter<'_>,
     order: &CandidateOrder<'c>,
     limit: usize,
-) -> Result<Vec<(Placed<'c>, MemoryRow)>> {
+) -> Result<Vec<(CandidatePlace<'c>, MemoryRow)>> {
     let mut waiting: BinaryHeap<(u64, Reverse<MemoryId>, usize)> = BinaryHeap::new();
-    let mut halved: Vec<(Placed<'_>, MemoryRow)> = Vec::new();
+    let mut halved: Vec<(CandidatePlace<'_>, MemoryRow)> = Vec::new();
     let mut found = Vec::new();
     let mut ranked = order.placed.iter().copied().peekable();
     while found.len() < limit {
@@ -311,7 +311,7 @@ fn best<'c>(
         if replaced.is_some() && replaced >= next {
             let Some((score, _, at)) = waiting.pop() else { break };
             let (placed, row) = &halved[at];
-            found.push((Placed { score, ..*placed }, row.clone()));
+            found.push((CandidatePlace { score, ..*placed }, row.clone()));
             continue;
         }
         let Some(placed) = ranked.next() else { break };

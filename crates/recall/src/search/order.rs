@@ -6,10 +6,10 @@ use std::cmp::Reverse;
 
 use super::context::SearchContext;
 use super::fusion::{ArmScore, ArmWeights, Fusion, ONE};
-use super::retrievers::Gathered;
+use super::retrievers::CandidateSet;
 use super::scoring::Candidate;
 use super::signals::signals;
-use crate::ranker::{Answerable, Ranker, Signals, typical};
+use crate::ranker::{AnswerEstimate, FeatureRow, Ranker, typical};
 
 /// Candidates that the ranker orders; those behind them stay as the arms have them.
 const RANKED: usize = 100;
@@ -18,7 +18,7 @@ const RANKED_FROM: u64 = ONE / 5;
 
 /// What decides which candidate comes first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OrderBy {
+pub enum HitOrder {
     /// The ranker, over what the arms say. Weights other than the usual ones switch it off: it was trained with those.
     #[default]
     Ranker,
@@ -28,26 +28,29 @@ pub enum OrderBy {
 
 /// A candidate with its place.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Placed<'c> {
+pub(super) struct CandidatePlace<'c> {
     pub(super) candidate: &'c Candidate,
     /// Parts per million of the best possible.
     pub(super) score: u64,
     /// How likely it answers, in thousandths.
     pub(super) relevance: u16,
     /// Of the first `RANKED`.
-    pub(super) signals: Option<Signals>,
+    pub(super) signals: Option<FeatureRow>,
 }
 
 pub(super) struct CandidateOrder<'c> {
     fusion: Fusion<'c>,
-    pub(super) placed: Vec<Placed<'c>>,
-    pub(super) answerable: Answerable,
+    pub(super) placed: Vec<CandidatePlace<'c>>,
+    pub(super) answerable: AnswerEstimate,
     /// The features of a typical candidate.
-    pub(super) typical: Signals,
+    pub(super) typical: FeatureRow,
 }
 
 impl<'c> CandidateOrder<'c> {
-    pub(super) fn new(context: &SearchContext<'_>, gathered: &'c Gathered) -> CandidateOrder<'c> {
+    pub(super) fn new(
+        context: &SearchContext<'_>,
+        gathered: &'c CandidateSet,
+    ) -> CandidateOrder<'c> {
         let weights = context.query.weights;
         let fusion = Fusion::new(&gathered.candidates, weights);
         let ranked = fusion.ranked();
@@ -65,18 +68,18 @@ impl<'c> CandidateOrder<'c> {
             })
             .collect();
         known.sort_by_key(|known| (Reverse(known.margin), known.candidate.id));
-        let of_known: Vec<Signals> = known.iter().map(|known| known.signals).collect();
+        let of_known: Vec<FeatureRow> = known.iter().map(|known| known.signals).collect();
         let answerable = ranker.answerable(&of_known);
         let top = known.first().map_or(0, |known| known.margin);
         let usual = weights == ArmWeights::default() || weights == ArmWeights::with_model();
-        let learned = usual && context.query.order == OrderBy::Ranker;
+        let learned = usual && context.query.order == HitOrder::Ranker;
         if !learned {
             known.sort_by_key(|known| (Reverse(known.fused), known.candidate.id));
         }
-        let mut placed: Vec<Placed<'c>> = Vec::with_capacity(ranked.len());
+        let mut placed: Vec<CandidatePlace<'c>> = Vec::with_capacity(ranked.len());
         for known in known {
             let place = RANKED_FROM + ranker.place(known.margin, ONE - RANKED_FROM);
-            placed.push(Placed {
+            placed.push(CandidatePlace {
                 candidate: known.candidate,
                 score: if learned { place } else { known.fused },
                 relevance: ranker.relevance(&answerable, top - known.margin),
@@ -85,7 +88,7 @@ impl<'c> CandidateOrder<'c> {
         }
         for &(candidate, fused) in rest {
             let score = if learned { fused * RANKED_FROM / ONE } else { fused };
-            placed.push(Placed { candidate, score, relevance: 0, signals: None });
+            placed.push(CandidatePlace { candidate, score, relevance: 0, signals: None });
         }
         CandidateOrder { placed, fusion, answerable, typical: typical(&of_known) }
     }
@@ -101,5 +104,5 @@ struct KnownCandidate<'c> {
     candidate: &'c Candidate,
     fused: u64,
     margin: i64,
-    signals: Signals,
+    signals: FeatureRow,
 }

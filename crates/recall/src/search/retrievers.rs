@@ -36,7 +36,10 @@ pub(super) const TAKEN: usize = 400;
 const TAKEN_ALONE: usize = 2 * CANDIDATES;
 
 /// The candidates of a question, with what each arm says of them.
-pub(super) fn gather(context: &SearchContext<'_>, filter: &MemoryFilter<'_>) -> Result<Gathered> {
+pub(super) fn gather(
+    context: &SearchContext<'_>,
+    filter: &MemoryFilter<'_>,
+) -> Result<CandidateSet> {
     with_corpus(context, filter, |corpus| {
         let search = corpus.text_search()?;
         let taken = if context.counts(Arm::Session) { TAKEN } else { TAKEN_ALONE };
@@ -58,12 +61,12 @@ pub(super) fn gather(context: &SearchContext<'_>, filter: &MemoryFilter<'_>) -> 
         let docs: Vec<u64> = rows.iter().map(|row| corpus.former.document(row.id)).collect();
         let matched = matched(&search, &docs)?;
         let scorer = Scorer::new(corpus, &rankings, &meaning, &dense, sessions);
-        Ok(Gathered { candidates: scorer.score(&rows, &matched)?, asked })
+        Ok(CandidateSet { candidates: scorer.score(&rows, &matched)?, asked })
     })
 }
 
 /// What the retrievers put forward, and what they know of the question itself.
-pub(super) struct Gathered {
+pub(super) struct CandidateSet {
     pub(super) candidates: Vec<Candidate>,
     pub(super) asked: AskedWords,
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::corpus::Corpus;
 use super::dates::DateWords;
 use super::dense_question::DenseQuestion;
-use super::evidence::{Around, Evidence, Role, TokenMatch, pairs_met};
+use super::evidence::{Evidence, NeighbourScores, SpeakerRole, TokenMatch, pairs_met};
 use super::fusion::Arm;
 use super::meaning::Meaning;
 use super::passage_reader::CandidateRow;
@@ -112,7 +112,7 @@ impl<'a> Scorer<'a> {
         let [before, after] = neighbours.map(|id| id.map(|id| meaning.score(id)).transpose());
         let (near, nearby) = (meaning.score(id)?, [before?, after?]);
         let (said, saidby) = (words.of(id), neighbours.map(|id| id.map(|id| words.of(id))));
-        let around = |own: u64, [before, after]: [Option<u64>; 2]| Around {
+        let around = |own: u64, [before, after]: [Option<u64>; 2]| NeighbourScores {
             own,
             before: before.unwrap_or(0),
             after: after.unwrap_or(0),
@@ -128,7 +128,7 @@ impl<'a> Scorer<'a> {
             meaning: around(near, nearby),
             tokens,
             length: row.passages.passages().map(|tokens| tokens.len() as u64).sum(),
-            role: Role::of(&row.passages.speakers),
+            role: SpeakerRole::of(&row.passages.speakers),
             asks: row.passages.passages().last().and_then(<[u16]>::last) == Some(&QUESTION_MARK),
             of_another: !self.named.is_empty() && !is_named,
             happened,

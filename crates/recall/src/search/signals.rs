@@ -5,12 +5,12 @@
 use std::collections::BTreeMap;
 
 use super::asked_words::AskedWords;
-use super::evidence::Role;
+use super::evidence::SpeakerRole;
 use super::fusion::{Arm, Fusion, ONE};
 use super::scoring::Candidate;
 use crate::embedding;
 use crate::embedding::SIM_ONE;
-use crate::ranker::{Feature, Signals};
+use crate::ranker::{Feature, FeatureRow};
 use crate::text::log2;
 
 /// The largest impact that a term can have on a text.
@@ -21,12 +21,12 @@ pub(super) fn signals(
     fusion: &Fusion<'_>,
     asked: &AskedWords,
     ranked: &[(&Candidate, u64)],
-) -> Vec<Signals> {
-    let all = Everybody::new(ranked);
+) -> Vec<FeatureRow> {
+    let all = CandidateRange::new(ranked);
     let mut ahead: BTreeMap<usize, u64> = BTreeMap::new();
     let mut signals = Vec::with_capacity(ranked.len());
     for (rank, (candidate, fused)) in (1u64..).zip(ranked) {
-        let mut s = Signals::default();
+        let mut s = FeatureRow::default();
         let evidence = &candidate.evidence;
         s.set(Feature::Fused, fused * 1_000 / ONE);
         s.set(Feature::FusedRank, rank);
@@ -71,8 +71,8 @@ pub(super) fn signals(
         s.set(Feature::Length, length);
         // A difference from the median, moved so that it is never below nothing.
         s.set(Feature::LengthShare, (length + 256).saturating_sub(all.length));
-        s.set(Feature::Person, (evidence.role == Role::Person).into());
-        s.set(Feature::Assistant, (evidence.role == Role::Assistant).into());
+        s.set(Feature::Person, (evidence.role == SpeakerRole::Person).into());
+        s.set(Feature::Assistant, (evidence.role == SpeakerRole::Assistant).into());
         s.set(Feature::Asks, evidence.asks.into());
         let earlier = all.times.partition_point(|at| *at < evidence.happened.0);
         s.set(Feature::Recency, earlier as u64 * 1_000 / (all.times.len() as u64).max(1));
@@ -85,7 +85,7 @@ pub(super) fn signals(
     signals
 }
 
-fn words(s: &mut Signals, candidate: &Candidate, asked: &AskedWords, all: &Everybody) {
+fn words(s: &mut FeatureRow, candidate: &Candidate, asked: &AskedWords, all: &CandidateRange) {
     let evidence = &candidate.evidence;
     let own = evidence.matched.score;
     s.set(Feature::WordsShare, thousandths(own, all.words));
@@ -97,7 +97,7 @@ fn words(s: &mut Signals, candidate: &Candidate, asked: &AskedWords, all: &Every
     s.set(Feature::WordsAfter, thousandths(evidence.words.after, all.words));
 }
 
-fn meaning(s: &mut Signals, candidate: &Candidate, all: &Everybody) {
+fn meaning(s: &mut FeatureRow, candidate: &Candidate, all: &CandidateRange) {
     let evidence = &candidate.evidence;
     let one = embedding::ONE.unsigned_abs();
     let near = evidence.meaning;
@@ -111,7 +111,7 @@ fn meaning(s: &mut Signals, candidate: &Candidate, all: &Everybody) {
 }
 
 /// What the candidates are compared with: the most of all, and their order by one thing.
-struct Everybody {
+struct CandidateRange {
     fused: u64,
     words: u64,
     meaning: u64,
@@ -128,8 +128,8 @@ struct Everybody {
     crowds: BTreeMap<usize, u64>,
 }
 
-impl Everybody {
-    fn new(ranked: &[(&Candidate, u64)]) -> Everybody {
+impl CandidateRange {
+    fn new(ranked: &[(&Candidate, u64)]) -> CandidateRange {
         let evidence = || ranked.iter().map(|(candidate, _)| &candidate.evidence);
         let descending = |mut values: Vec<u64>| {
             values.sort_unstable_by(|a, b| b.cmp(a));
@@ -146,7 +146,7 @@ impl Everybody {
         for (session, _, _) in evidence().filter_map(|e| e.session) {
             *crowds.entry(session).or_default() += 1;
         }
-        Everybody {
+        CandidateRange {
             fused: ranked.first().map_or(0, |(_, fused)| *fused),
             words: by_words.first().copied().unwrap_or(0),
             meaning: by_meaning.first().copied().unwrap_or(0),

@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use crate::failure::CommandResult;
 use crate::output::Output;
-use crate::wiring::evaluation::{Apart, Calibration};
+use crate::wiring::evaluation::{Calibration, Separation};
 
-fn object(apart: &Apart) -> Value {
+fn object(apart: &Separation) -> Value {
     json!({
         "auc": apart.auc,
         "coverage": apart.coverage,

@@ -30,7 +30,8 @@ use crate::wiring::evaluation::{
 ///
 /// JSON: {turn: {recall@5, recall@10, recall@20, hit@10, ndcg@10, mrr, questions, categories: {CATEGORY: {…}}},
 /// session: {…}, latency_ms: {p50, p95}, memories, store_bytes, weights, embedder, ranker, calibration: {auc,
-/// coverage, false_alarms, likely, likely_others, near_misses, curve: [{questions, promised, answered}]} or null, compare?: {weights, turn, session,
+/// coverage, false_alarms, likely, likely_others, near_misses, curve: [{questions, promised, answered}]} or null,
+/// compare?: {weights, turn, session,
 /// difference: {turn: {MEASURE: {mean, p}}, session: {…}}}, ablation?: [{arms, turn, session}]}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
