@@ -19,7 +19,7 @@ use crate::health::nowhere;
 const PAGE_BYTES_MAX: usize = 300 * 1_024;
 
 /// Addresses that the shell answers; which page they mean is for its scripts. Deep links are the same ones.
-const SHELL_ROUTES: [&str; 24] = [
+const SHELL_ROUTES: [&str; 25] = [
     "/",
     "/memories",
     "/search",
@@ -44,6 +44,7 @@ const SHELL_ROUTES: [&str; 24] = [
     "/access",
     "/reference",
     "/lab",
+    "/transfer",
 ];
 
 /// No inline script or style, nothing from elsewhere, no frame around it, and no text that becomes HTML.
@@ -119,6 +120,7 @@ const FILES: &[WebFile] = web_files! {
     "pages/sessions.js"
     "pages/set_up.js"
     "pages/timeline.js"
+    "pages/transfer.js"
     "style.css"
 };
 
