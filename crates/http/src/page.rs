@@ -15,9 +15,6 @@ use axum::routing::get;
 
 use crate::health::nowhere;
 
-/// Bytes of all files together: the page stays small enough to be there at once.
-const PAGE_BYTES_MAX: usize = 300 * 1_024;
-
 /// Addresses that the shell answers; which page they mean is for its scripts. Deep links are the same ones.
 const SHELL_ROUTES: [&str; 25] = [
     "/",
@@ -183,6 +180,9 @@ mod tests {
     use std::path::{Path as FilePath, PathBuf};
 
     use super::*;
+
+    /// Bytes of all files together: the page stays small enough to be there at once.
+    const PAGE_BYTES_MAX: usize = 300 * 1_024;
 
     fn web() -> PathBuf {
         FilePath::new(env!("CARGO_MANIFEST_DIR")).join("web")
