@@ -15,11 +15,8 @@ use axum::routing::get;
 
 use crate::health::nowhere;
 
-/// Bytes of all files together: the page stays small enough to be there at once.
-const PAGE_BYTES_MAX: usize = 300 * 1_024;
-
 /// Addresses that the shell answers; which page they mean is for its scripts. Deep links are the same ones.
-const SHELL_ROUTES: [&str; 24] = [
+const SHELL_ROUTES: [&str; 25] = [
     "/",
     "/memories",
     "/search",
@@ -44,6 +41,7 @@ const SHELL_ROUTES: [&str; 24] = [
     "/access",
     "/reference",
     "/lab",
+    "/transfer",
 ];
 
 /// No inline script or style, nothing from elsewhere, no frame around it, and no text that becomes HTML.
@@ -119,6 +117,7 @@ const FILES: &[WebFile] = web_files! {
     "pages/sessions.js"
     "pages/set_up.js"
     "pages/timeline.js"
+    "pages/transfer.js"
     "style.css"
 };
 
@@ -181,6 +180,9 @@ mod tests {
     use std::path::{Path as FilePath, PathBuf};
 
     use super::*;
+
+    /// Bytes of all files together: the page stays small enough to be there at once.
+    const PAGE_BYTES_MAX: usize = 300 * 1_024;
 
     fn web() -> PathBuf {
         FilePath::new(env!("CARGO_MANIFEST_DIR")).join("web")

@@ -1,6 +1,6 @@
 // The shell: navigation, search box, project, colours and keys around whatever page is open.
 
-import { get, isCancelled, onSignedOut } from './lib/api.js';
+import { ApiError, get, isCancelled, onSignedOut } from './lib/api.js';
 import { showHelp } from './lib/dialog.js';
 import { add, byId, h, icon, show } from './lib/dom.js';
 import { setPageKeys, startKeys } from './lib/keys.js';
@@ -39,6 +39,7 @@ const PAGES = [
   ['System', [
     { path: '/ask', title: 'Ask', icon: 'chat', file: 'ask' },
     { path: '/access', title: 'Access', icon: 'access', file: 'access' },
+    { path: '/transfer', title: 'Import, export', icon: 'transfer', file: 'transfer' },
     { path: '/reference', title: 'API', icon: 'api', file: 'reference' },
   ]],
 ];
@@ -80,7 +81,9 @@ async function open(visit) {
     }
   } catch (error) {
     clearTimeout(waiting);
-    if (!isCancelled(error) && !visit.signal.aborted) show(main, problem(error));
+    // Who is not let in has been told so already.
+    const refused = error instanceof ApiError && error.status === 401;
+    if (!refused && !isCancelled(error) && !visit.signal.aborted) show(main, problem(error));
   }
 }
 

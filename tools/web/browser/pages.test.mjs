@@ -286,7 +286,7 @@ onPage('W15 the audit has remedies', '/audit', async (page) => {
 });
 
 onPage('W16 the search lab shows what each arm said', '/lab?q=import+slow', async (page) => {
-  await page.getByRole('columnheader', { name: 'text: place, score' }).waitFor();
+  await page.getByRole('columnheader', { name: 'meaning' }).waitFor();
   await page.getByLabel('Type of b').fill('goal');
   await page.getByRole('button', { name: 'Search', exact: true }).click();
   await page.getByRole('region', { name: 'Setting B' }).getByText('Cut the nightly import').waitFor();
@@ -294,6 +294,18 @@ onPage('W16 the search lab shows what each arm said', '/lab?q=import+slow', asyn
 
 onPage('W17 access', '/access', async (page) => {
   await page.getByText('Nobody else is let in').waitFor();
+});
+
+onPage('W18 an import says what it would bring, and changes nothing', '/transfer', async (page) => {
+  const before_ = (await session.ask('/api/stats')).entries;
+  const lines = [{ record: 'header', cortex_export: 1, actor: 'default', store: 'other', exported_at: '2026-01-01T00:00:00Z', all: true },
+    { record: 'memory', id: 1, type: 'Fact', kind: 'fact', project: 'ops', scope: 'project', visibility: 'private', pinned: false, archived: false, forgotten: null, tags: [], topic_key: null, session: null, channel: null, importance: 0.5, duplicates: 0,
+      created: '2026-01-01T00:00:00Z', updated: '2026-01-01T00:00:00Z', revised: '2026-01-01T00:00:00Z', accesses: 0, last_access: null, citations: 0, version: 1,
+      versions: [{ version: 1, title: 'From elsewhere', content: 'Text.', fields: {}, by: 'somebody', created: '2026-01-01T00:00:00Z', confidence: 1, source: 'user', derived_from: [] }] },
+    { record: 'end', memories: 1, edges: 0, sessions: 0, prompts: 0 }];
+  await page.locator('#file').setInputFiles({ name: 'other.jsonl', mimeType: 'application/x-ndjson', buffer: Buffer.from(lines.map((line) => JSON.stringify(line)).join('\n') + '\n') });
+  await page.getByText('1 memory would be new, 0 changed, 0 are here already.').waitFor();
+  assert.equal((await session.ask('/api/stats')).entries, before_);
 });
 
 onPage('W19 the API is rendered from its document, and can be tried', '/reference', async (page) => {

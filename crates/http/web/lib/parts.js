@@ -43,7 +43,7 @@ export function memoryRow(memory, { preview, extra, href } = {}) {
 
 /** Markdown marks taken out, on one line. @param {string} text */
 export function plain(text) {
-  return text.replace(/```\w*|[`*#>|]+|\[[ x]\]/g, '').replace(/\s+/g, ' ').trim().slice(0, 240);
+  return text.replace(/```\w*|[`*#>|]+|\[[ x]\]|-{3,}/g, '').replace(/\s+/g, ' ').trim().slice(0, 240);
 }
 
 /**
@@ -122,7 +122,7 @@ export function commandLine(command) {
 /**
  * A table with a heading row.
  * @param {string} label
- * @param {string[]} columns
+ * @param {Child[]} columns
  * @param {Child[][]} rows
  */
 export function table(label, columns, rows) {

@@ -2,21 +2,33 @@
 
 import { act } from '../lib/actions.js';
 import { get } from '../lib/api.js';
-import { h, icon } from '../lib/dom.js';
-import { card, commandLine, empty, heading } from '../lib/parts.js';
+import { h, icon, show } from '../lib/dom.js';
+import { card, commandLine, empty, fillIn, heading } from '../lib/parts.js';
 import { reload } from '../lib/router.js';
 import { project } from '../lib/state.js';
 import { capital, count, counted, words } from '../lib/text.js';
 
 const EXAMPLES = 20;
+/** Up to here an audit is done as the page is opened. */
+const AT_ONCE_MAX = 2_000;
 /** Findings for which putting one away is the remedy: the first one, which is what the example is about. @type {{[problem: string]: ['archive' | 'forget', string]}} */
 const REMEDIES = { copied: ['forget', 'Forget'], outdated: ['archive', 'Archive'], prompt: ['forget', 'Forget'], vague: ['forget', 'Forget'], unused: ['archive', 'Archive'] };
 
 /** @param {import('../lib/router.js').Visit} visit */
 export async function open({ signal }) {
+  const { observations } = await get('/api/stats', {}, signal);
+  const place = h('div');
+  const look = () => void fillIn(place, () => findings(signal), 5);
+  if (observations <= AT_ONCE_MAX) look();
+  else show(place, empty(`${counted(observations, 'memory', 'memories')} to look at`, 'They are compared with each other, which takes a while for so many. A project alone is faster: choose one above.', h('button', { class: 'button', type: 'button', onclick: look }, 'Look now')));
+  return [heading('Audit', { sub: 'What needs attention, and what to do about it. Looking changes nothing.' }), place];
+}
+
+/** @param {AbortSignal} signal */
+async function findings(signal) {
   const audit = await get('/api/audit', { project: project(), limit: EXAMPLES }, signal);
   return [
-    heading('Audit', { sub: `${counted(audit.memories, 'memory', 'memories')} looked at${project() ? ` in ${project()}` : ''}, the newest ${count(audit.compared)} also compared by meaning. Looking changes nothing.` }),
+    h('p', { class: 'quiet remedy' }, `${counted(audit.memories, 'memory', 'memories')} looked at${project() ? ` in ${project()}` : ''}, the newest ${count(audit.compared)} also compared by meaning.`),
     audit.findings.length === 0 ? h('div', { class: 'card' }, empty('All is well', 'No copies, contradictions, secrets or leftovers were found.')) : audit.findings.map(findingCard),
   ];
 }

@@ -1,7 +1,7 @@
 // Home: what is new, how it grows, whether all is well, and what to do first when there is nothing yet.
 
 import { get, getPage } from '../lib/api.js';
-import { h, icon } from '../lib/dom.js';
+import { h, icon, show } from '../lib/dom.js';
 import { growth } from '../lib/growth.js';
 import { markdown } from '../lib/markdown_dom.js';
 import { card, empty, fillIn, heading, memoryRow, when } from '../lib/parts.js';
@@ -16,6 +16,8 @@ import { setUp } from './set_up.js';
 const RECENT = 8;
 const NEWEST_MAX = 1_000;
 const DAYS = 35;
+/** An audit compares memories with each other, so a large memory is looked at only when somebody asks. */
+const AUDITED_MAX = 2_000;
 
 /** @param {import('../lib/router.js').Visit} visit */
 export async function open({ signal }) {
@@ -33,7 +35,9 @@ export async function open({ signal }) {
   void fillGrowth(plot, today, recent.total, signal);
   void fillIn(bulletin, () => bulletinText(signal), 6);
   void fillIn(health, () => healthRows(stats, signal), 4);
-  void fillIn(attention, () => attentionRows(signal), 2);
+  const look = () => void fillIn(attention, () => attentionRows(signal), 2);
+  if (stats.observations <= AUDITED_MAX) look();
+  else show(attention, h('p', { class: 'quiet' }, `Looking at ${counted(stats.observations, 'memory', 'memories')} takes a while. `, h('button', { class: 'link', type: 'button', onclick: look }, 'Look now')));
   void fillIn(agents, () => agentRows(signal), 2);
   return [
     heading('Home', {

@@ -1,10 +1,11 @@
-// Search lab: why hits stand where they stand. Each arm's place, score and weight; and two settings side by side.
+// Search lab: why hits stand where they stand. What each arm of the search gave; and two settings side by side.
 
 import { get } from '../lib/api.js';
 import { h } from '../lib/dom.js';
 import { card, empty, heading, table } from '../lib/parts.js';
 import { go } from '../lib/router.js';
 import { counted } from '../lib/text.js';
+import { armBars, armColour, givingArms } from './arms.js';
 
 /** @typedef {import('../lib/shapes.js').Hit} Hit */
 /** @typedef {{project: string, type: string, as_of: string}} Setting */
@@ -52,7 +53,9 @@ function run(question, how, signal) {
  * @param {Hit[] | null} other to compare places with
  */
 function result(name, hits, other) {
-  const arms = [...new Set(hits.flatMap((hit) => (hit.arms ?? []).map((arm) => arm.arm)))].sort();
+  // Side by side there is room for the bars only; what they stand for is said below.
+  const all = [...new Set(hits.flatMap((hit) => givingArms(hit).map((arm) => arm.arm)))].sort();
+  const arms = other ? [] : all;
   const places = new Map((other ?? []).map((hit, index) => [hit.id, index + 1]));
   const moved = (/** @type {Hit} */ hit, /** @type {number} */ place) => {
     if (!other) return null;
@@ -60,13 +63,16 @@ function result(name, hits, other) {
     if (there === undefined) return h('span', { class: 'pill accent' }, 'only here');
     return there === place ? null : h('span', { class: 'pill' }, there > place ? `↑ ${there - place}` : `↓ ${place - there}`);
   };
-  const rows = hits.map((hit, index) => [String(index + 1), h('span', {}, h('a', { href: `/m/${hit.id}` }, hit.title.replaceAll('`', '')), ' ', moved(hit, index + 1)), `${Math.round((hit.rank ?? 0) * 100)}%`,
-    ...arms.map((name_) => {
-      const arm = (hit.arms ?? []).find((each) => each.arm === name_);
-      return arm ? h('span', { title: `weight ${arm.weight}${arm.by ? `, by ${arm.by}` : ''}` }, `${arm.rank}`, h('span', { class: 'quiet' }, ` ${arm.score.toFixed(3)}`)) : h('span', { class: 'quiet' }, '–');
-    })]);
+  const cell = (/** @type {Hit} */ hit, /** @type {string} */ name_) => {
+    const arm = givingArms(hit).find((each) => each.arm === name_);
+    return arm ? h('span', { title: `place ${arm.rank}, weight ${arm.weight}${arm.by ? `, by ${arm.by}` : ''}` }, arm.score.toFixed(2)) : h('span', { class: 'quiet' }, '–');
+  };
+  const rows = hits.map((hit, index) => [String(index + 1), h('span', {}, h('a', { href: `/m/${hit.id}` }, hit.title.replaceAll('`', '')), ' ', moved(hit, index + 1)),
+    armBars(hit, other ? 60 : 120), ...arms.map((name_) => cell(hit, name_))]);
+  const named = (/** @type {string} */ arm) => h('span', { class: 'arm-name' }, h('span', { class: `swatch ${armColour(arm)}` }), arm);
+  const columns = ['#', 'Memory', 'Fits', ...arms.map(named)];
   return card(other ? `Setting ${name}` : 'Hits', hits.length === 0 ? empty('Nothing was found', 'Not with this setting.')
-    : [table(`Hits of ${name}`, ['#', 'Memory', 'Fits', ...arms.map((arm) => `${arm}: place, score`)], rows), h('p', { class: 'quiet foot' }, `${counted(hits.length, 'hit')}, at most ${HITS}. A dash: that arm did not find it.`)]);
+    : [table(`Hits of ${name}`, columns, rows), other && h('p', { class: 'facts' }, all.map(named)), h('p', { class: 'quiet foot' }, `${counted(hits.length, 'hit')}, at most ${HITS}. The bar shows what each arm gave: its score times its weight. A dash: it gave nothing.`)]);
 }
 
 /**
