@@ -190,7 +190,7 @@ fn erased_content_is_gone_and_the_chain_still_holds() {
     assert_eq!(dump(&open(&disk)), before);
 }
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 // L4, L8
 #[test]

@@ -158,8 +158,9 @@ fn a_full_disk_can_be_read() {
     full.leave_room(Some(0));
     let cortex = try_open(&full).unwrap();
     assert!(dump(&cortex) == before);
-    let (files, refused) =
-        (full.files(), cortex.write(stamp(2), fact(61, "more", &"y".repeat(9_000))));
+    let files = full.files();
+    // More than the zeros that are written ahead have room for.
+    let refused = cortex.write(stamp(2), fact(61, "more", &"y".repeat(200_000)));
     assert_eq!(refused.unwrap_err().code(), "disk_full");
     drop(cortex);
     full.leave_room(None);

@@ -53,6 +53,10 @@ impl Cortex {
 
     /// Opens the actor on any medium. The caller sees to it that nobody else has it open. If what is derived cannot be
     /// opened or fails its checks, it is put aside and made again from the ledger; see `Options::renewing`.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "whoever opens an actor hands its options over"
+    )]
     pub fn open_on(medium: Box<dyn Medium>, actor: &ActorName, options: Options) -> Result<Cortex> {
         let medium: Arc<dyn Medium> = medium.into();
         match Cortex::open_files(&medium, actor, &options) {
@@ -74,11 +78,11 @@ impl Cortex {
         options: &Options,
     ) -> Result<Cortex> {
         let storage = open_storage(medium, actor, options)?;
-        let why = storage.made_because().cloned();
+        let why = storage.made_because();
         match Cortex::from_files(&storage, actor, options, why) {
             Err(error) if is_of_derived(&error) => {
                 let anew = storage.begun_anew(actor, options.engine, Some(&error))?;
-                Cortex::from_files(&Arc::new(anew), actor, options, Some(error))
+                Cortex::from_files(&Arc::new(anew), actor, options, Some(&error))
             }
             opened => opened,
         }
@@ -86,6 +90,10 @@ impl Cortex {
 
     /// Makes everything derived again before the actor is opened. Journal and bodies are only read. Also returns the
     /// number of entries.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "whoever opens an actor hands its options over"
+    )]
     pub fn rebuild_on(
         medium: Box<dyn Medium>,
         actor: &ActorName,
@@ -108,7 +116,7 @@ impl Cortex {
         storage: &Arc<LedgerStorage>,
         actor: &ActorName,
         options: &Options,
-        why: Option<Error>,
+        why: Option<&Error>,
     ) -> Result<Cortex> {
         let own = Arc::<LedgerStorage>::clone(storage);
         let mut cortex = Cortex::start(own, actor, options, why)?;
@@ -117,6 +125,10 @@ impl Cortex {
     }
 
     /// Opens the actor on a storage that holds at least what `birth` writes.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "whoever opens an actor hands its options over"
+    )]
     pub fn with_storage(
         storage: Arc<dyn Storage>,
         actor: &ActorName,
@@ -130,7 +142,7 @@ impl Cortex {
         storage: Arc<dyn Storage>,
         actor: &ActorName,
         options: &Options,
-        why: Option<Error>,
+        why: Option<&Error>,
     ) -> Result<Cortex> {
         let reader = storage.reader()?;
         check_birth(&*reader, actor)?;
@@ -145,7 +157,7 @@ impl Cortex {
             }
             opened => {
                 opened?;
-                let mut progress: Box<ProgressFn<'_>> = match &why {
+                let mut progress: Box<ProgressFn<'_>> = match why {
                     Some(why) => (options.renewing)(actor, why),
                     // What a crash left is replayed in no time.
                     None => Box::new(|_, _| {}),

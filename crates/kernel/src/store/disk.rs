@@ -31,7 +31,7 @@ impl DiskMedium {
 
     pub fn path(&self, file: StoreFile) -> PathBuf {
         let segment = |first: u64, ending: &str| {
-            let name = format!("{first:0width$}.{ending}", width = SEGMENT_DIGITS);
+            let name = format!("{first:0SEGMENT_DIGITS$}.{ending}");
             self.folder.join(LEDGER_FOLDER).join(name)
         };
         match file {

@@ -100,7 +100,7 @@ impl RedbStorage {
             medium.remove(StoreFile::DerivedScratch).map_err(io)?;
             if !medium.exists(StoreFile::Derived).map_err(io)? {
                 let scratch = open_database(&*medium, StoreFile::DerivedScratch, options)?;
-                commit_to(&scratch, &birth(), Wait::ForDisk)?;
+                commit_to(&scratch, &birth(), Wait::Disk)?;
                 drop(scratch);
                 medium.rename(StoreFile::DerivedScratch, StoreFile::Derived).map_err(io)?;
             }
@@ -131,7 +131,7 @@ impl RedbStorage {
         is_durable: bool,
         first: impl FnOnce() -> Result<RowChanges>,
     ) -> Result<()> {
-        let wait = if is_durable { self.waiting()? } else { Wait::ForNothing };
+        let wait = if is_durable { self.waiting()? } else { Wait::Nothing };
         self.with(|database| {
             let transaction = begin(database, wait)?;
             let others = writes.iter().filter(|(space, _)| *space != Space::Truth);
@@ -176,7 +176,7 @@ impl RedbStorage {
 
     fn waiting(&self) -> Result<Wait> {
         let is_large = self.size_bytes()? >= self.options.quick_repair_from_bytes;
-        Ok(if is_large { Wait::ForDiskAndMap } else { Wait::ForDisk })
+        Ok(if is_large { Wait::DiskAndMap } else { Wait::Disk })
     }
 
     fn with<T>(&self, work: impl FnOnce(&Database) -> Result<T>) -> Result<T> {
@@ -268,18 +268,18 @@ pub(crate) type RowChanges = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
 /// What a commit waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wait {
-    ForNothing,
-    ForDisk,
-    /// Also for the map of used pages, which a reopen after a crash needs.
-    ForDiskAndMap,
+    Nothing,
+    Disk,
+    /// Also the map of used pages, which a reopen after a crash needs.
+    DiskAndMap,
 }
 
 fn begin(database: &Database, wait: Wait) -> Result<WriteTransaction> {
     let mut transaction = database.begin_write().map_err(engine)?;
     match wait {
-        Wait::ForNothing => transaction.set_durability(Durability::None).map_err(engine)?,
-        Wait::ForDisk => transaction.set_quick_repair(false),
-        Wait::ForDiskAndMap => transaction.set_quick_repair(true),
+        Wait::Nothing => transaction.set_durability(Durability::None).map_err(engine)?,
+        Wait::Disk => transaction.set_quick_repair(false),
+        Wait::DiskAndMap => transaction.set_quick_repair(true),
     }
     Ok(transaction)
 }
@@ -335,17 +335,17 @@ impl FreshCopy {
             batch.put(space, key.to_vec(), value.to_vec());
             rows += 1;
             if rows % REWRITE_ROWS_PER_COMMIT == 0 {
-                guarded(|| commit_to(&self.0, &std::mem::take(&mut batch), Wait::ForNothing))?;
+                guarded(|| commit_to(&self.0, &std::mem::take(&mut batch), Wait::Nothing))?;
             }
             Ok(std::ops::ControlFlow::Continue(()))
         })?;
-        guarded(|| commit_to(&self.0, &batch, Wait::ForDisk))
+        guarded(|| commit_to(&self.0, &batch, Wait::Disk))
     }
 
     /// Applies what was committed to the store since.
     pub(crate) fn apply(&self, writes: &WriteSet, truth: &RowChanges) -> Result<()> {
         guarded(|| {
-            let transaction = begin(&self.0, Wait::ForNothing)?;
+            let transaction = begin(&self.0, Wait::Nothing)?;
             let others = writes.iter().filter(|(space, _)| *space != Space::Truth);
             stage(&transaction, writes, others.chain([(Space::Truth, truth)]))?;
             transaction.commit().map_err(engine)
@@ -354,7 +354,7 @@ impl FreshCopy {
 
     /// Makes it durable.
     pub(crate) fn settle(&self) -> Result<()> {
-        guarded(|| commit_to(&self.0, &WriteSet::new(), Wait::ForDisk))
+        guarded(|| commit_to(&self.0, &WriteSet::new(), Wait::Disk))
     }
 }
 

@@ -43,13 +43,9 @@ impl MemoryMedium {
     }
 }
 
-fn is_derived(file: StoreFile) -> bool {
-    matches!(file, StoreFile::Derived | StoreFile::DerivedScratch | StoreFile::DerivedAside)
-}
-
 impl Medium for MemoryMedium {
     fn exists(&self, file: StoreFile) -> io::Result<bool> {
-        if is_derived(file) {
+        if file.is_derived() {
             Ok(self.derived().contains_key(&file))
         } else {
             self.disk.exists(file)
@@ -57,21 +53,21 @@ impl Medium for MemoryMedium {
     }
 
     fn open(&self, file: StoreFile) -> io::Result<Box<dyn StorageBackend>> {
-        if !is_derived(file) {
+        if !file.is_derived() {
             return self.disk.open(file);
         }
         Ok(Box::new(MemoryFile(Arc::clone(self.derived().entry(file).or_default()))))
     }
 
     fn len(&self, file: StoreFile) -> io::Result<u64> {
-        if !is_derived(file) {
+        if !file.is_derived() {
             return self.disk.len(file);
         }
         self.derived().get(&file).map_or_else(|| Err(io::ErrorKind::NotFound.into()), |f| f.len())
     }
 
     fn rename(&self, from: StoreFile, to: StoreFile) -> io::Result<()> {
-        if !is_derived(from) {
+        if !from.is_derived() {
             return self.disk.rename(from, to);
         }
         let mut derived = self.derived();
@@ -81,7 +77,7 @@ impl Medium for MemoryMedium {
     }
 
     fn remove(&self, file: StoreFile) -> io::Result<()> {
-        if !is_derived(file) {
+        if !file.is_derived() {
             return self.disk.remove(file);
         }
         self.derived().remove(&file);

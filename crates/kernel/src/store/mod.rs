@@ -176,6 +176,13 @@ pub enum StoreFile {
     SegmentMove(u64),
 }
 
+impl StoreFile {
+    /// True for files that can be made again.
+    pub(crate) fn is_derived(self) -> bool {
+        matches!(self, StoreFile::Derived | StoreFile::DerivedScratch | StoreFile::DerivedAside)
+    }
+}
+
 /// Where the files of one actor live: a folder, or a simulated disk.
 pub trait Medium: Send + Sync + fmt::Debug {
     fn exists(&self, file: StoreFile) -> std::io::Result<bool>;

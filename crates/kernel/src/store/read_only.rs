@@ -24,12 +24,7 @@ impl ReadOnlyMedium {
     }
 
     fn of(&self, file: StoreFile) -> &DiskMedium {
-        match file {
-            StoreFile::Derived | StoreFile::DerivedScratch | StoreFile::DerivedAside => {
-                &self.derived
-            }
-            _ => &self.ledger,
-        }
+        if file.is_derived() { &self.derived } else { &self.ledger }
     }
 }
 
@@ -39,11 +34,10 @@ impl Medium for ReadOnlyMedium {
     }
 
     fn open(&self, file: StoreFile) -> io::Result<Box<dyn redb::StorageBackend>> {
-        let medium = self.of(file);
-        if !std::ptr::eq(medium, &self.ledger) {
-            return medium.open(file);
+        if file.is_derived() {
+            return self.derived.open(file);
         }
-        let inner = redb::backends::FileBackend::new(File::open(medium.path(file))?)
+        let inner = redb::backends::FileBackend::new(File::open(self.ledger.path(file))?)
             .map_err(|error| io::Error::other(error.to_string()))?;
         let length = Mutex::new(redb::StorageBackend::len(&inner)?);
         Ok(Box::new(ReadOnlyFile { inner, length }))
@@ -54,7 +48,7 @@ impl Medium for ReadOnlyMedium {
     }
 
     fn rename(&self, from: StoreFile, to: StoreFile) -> io::Result<()> {
-        if std::ptr::eq(self.of(from), &self.derived) {
+        if from.is_derived() {
             self.derived.rename(from, to)
         } else {
             Err(io::ErrorKind::ReadOnlyFilesystem.into())
@@ -63,7 +57,7 @@ impl Medium for ReadOnlyMedium {
 
     fn remove(&self, file: StoreFile) -> io::Result<()> {
         // A segment that somebody was making is worthless, here as elsewhere, and stays.
-        if std::ptr::eq(self.of(file), &self.derived) { self.derived.remove(file) } else { Ok(()) }
+        if file.is_derived() { self.derived.remove(file) } else { Ok(()) }
     }
 
     fn segments(&self) -> io::Result<Vec<StoreFile>> {

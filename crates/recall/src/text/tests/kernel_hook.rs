@@ -136,7 +136,7 @@ fn the_index_lives_in_the_kernel() {
     // An erased memory is gone from the index, its words from the file, and a rebuild agrees.
     cortex.erase(stamp(104), removal(written[3])).unwrap();
     assert!(ask(&cortex, &handle, "secret3").is_empty());
-    assert!(cortex.wait_for_scrub(std::time::Duration::from_secs(60)));
+    assert!(cortex.wait_for_scrub(std::time::Duration::from_mins(1)));
     let file = disk.bytes();
     let holds = |word: &[u8]| file.windows(word.len()).any(|window| window == word);
     assert!(holds(b"secret5"));
