@@ -106,7 +106,10 @@ mod writer;
 pub use apply::{EdgeChange, EntryChanges, HeadChange};
 pub use batch::ProgressFn;
 pub use birth::birth;
-pub use cortex::{Cortex, HookFactory, Options, Reading, RenewalWatch, ResolvedMemory};
+pub use cortex::{
+    BackupManifest, BackupReport, Cortex, HookFactory, Options, Reading, RenewalWatch,
+    ResolvedMemory, RestoreReport,
+};
 pub use error::{Error, KernelFault, Result, StorageFailure};
 pub use proof::merkle::Roots;
 pub use proof::{Digest, Error as ProofError, actor, codec, digest, journal, memory};

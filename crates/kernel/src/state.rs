@@ -321,14 +321,15 @@ impl View<'_> {
 
     /// The sealed body beside entry `seq`; `None` after erasure, or if it is damaged, which is noted.
     pub fn sealed(&self, seq: u64) -> Result<Option<SealedBody>> {
-        let read = self.get_truth(&keys::body(seq)).and_then(|bytes| {
-            let decode = |bytes: Vec<u8>| SealedBody::from_bytes(&bytes);
-            bytes
-                .map(decode)
-                .transpose()
+        self.unless_damaged(self.sound_sealed(seq))
+    }
+
+    fn sound_sealed(&self, seq: u64) -> Result<Option<SealedBody>> {
+        let decode = |bytes: Vec<u8>| {
+            SealedBody::from_bytes(&bytes)
                 .map_err(|error| Error::corrupt(format!("body {seq}"), error.to_string()))
-        });
-        self.unless_damaged(read)
+        };
+        self.get_truth(&keys::body(seq))?.map(decode).transpose()
     }
 
     /// One bad body costs that body: whoever reads goes on as if it were erased, and it is named.
@@ -353,10 +354,14 @@ impl View<'_> {
 
     /// The body of a version, checked against its hash; `None` after erasure, or if it is damaged, which is noted.
     pub fn body(&self, version: &Version) -> Result<Option<Body>> {
-        let Some(sealed) = self.sealed(version.seq)? else { return Ok(None) };
+        self.unless_damaged(self.sound_body(version))
+    }
+
+    /// The same for whoever asks for this one body: damage is an error.
+    pub fn sound_body(&self, version: &Version) -> Result<Option<Body>> {
+        let Some(sealed) = self.sound_sealed(version.seq)? else { return Ok(None) };
         let place = format!("body {}", version.seq);
-        let opened = sealed.open_checked(&place, version.body_hash).map(Some);
-        self.unless_damaged(opened.map_err(Error::from))
+        Ok(Some(sealed.open_checked(&place, version.body_hash)?))
     }
 
     /// The `seq` of the last journal entry, read from the journal itself.

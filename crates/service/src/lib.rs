@@ -197,7 +197,13 @@ impl Service {
     /// Operations on the home in `folder`; nothing is opened yet. `wait`: for another process that has an actor open.
     pub fn new(folder: impl Into<PathBuf>, settings: Settings, wait: Duration) -> Service {
         let folder = folder.into();
-        let options = Options { wait, hooks: hooks(), ..Options::default() };
+        let ledger_key = Arc::new(|| {
+            let mut key = [0; 16];
+            // Without chance the key is known to everybody, which costs a guard against forged frames and nothing else.
+            let _ = getrandom::fill(&mut key);
+            key
+        });
+        let options = Options { wait, hooks: hooks(), ledger_key, ..Options::default() };
         let home = Home::new(&folder, options.clone(), HomeLimits::default());
         let states = Mutex::default();
         Service { folder, home, options, settings, states, embedders: None }

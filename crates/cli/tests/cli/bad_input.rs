@@ -134,7 +134,7 @@ fn bytes_that_are_not_text_are_refused() {
 fn a_damaged_store_is_said_to_be_damaged() {
     let home = Home::new();
     home.save(&["a title", "some content to be damaged"]);
-    let store = home.path().join("actors/default/store.redb");
+    let store = home.path().join("actors/default/ledger/00000000000000000001.log");
     let good = std::fs::read(&store).unwrap();
     let word = b"content to be damaged";
     let place = good.windows(word.len()).position(|window| window == word).unwrap();

@@ -26,8 +26,10 @@ fn delete_is_soft_unless_told_otherwise() {
         "not_found"
     );
     home.run(&["delete", &id, "--hard", "--yes"]).ok();
-    let bytes = std::fs::read(home.path().join("actors/default/store.redb")).unwrap();
-    assert!(!bytes.windows(10).any(|window| window == b"xyzzyplugh"));
+    for file in ["derived.redb", "ledger/00000000000000000001.log"] {
+        let bytes = std::fs::read(home.path().join("actors/default").join(file)).unwrap();
+        assert!(!bytes.windows(10).any(|window| window == b"xyzzyplugh"), "{file}");
+    }
     home.run(&["restore", &id]).ends(4);
 }
 
@@ -196,7 +198,7 @@ fn the_doctor_says_what_is_right_and_what_to_do() {
     let checks = run(&home, 1);
     assert_eq!(state(&checks, "settings").as_deref(), Some("fail"), "{checks:?}");
     std::fs::remove_file(home.path().join("cortex.toml")).unwrap();
-    let store = home.path().join("actors/default/store.redb");
+    let store = home.path().join("actors/default/ledger/00000000000000000001.log");
     let mut bytes = std::fs::read(&store).unwrap();
     let word = b"content to be damaged";
     let place = bytes.windows(word.len()).position(|window| window == word).unwrap();

@@ -77,7 +77,7 @@ fn a_home_that_cannot_be_written_to_is_said_to_be_one() {
     for folder in &folders {
         rights(folder, 0o555);
     }
-    rights(&store.join("store.redb"), 0o444);
+    rights(&store.join("derived.redb"), 0o444);
     let bound = fs::write(store.join("probe"), b"").is_err();
     let run = |arguments: &[&str]| {
         let mut command = home.command();
@@ -92,7 +92,7 @@ fn a_home_that_cannot_be_written_to_is_said_to_be_one() {
     for folder in &folders {
         rights(folder, 0o700);
     }
-    rights(&store.join("store.redb"), 0o600);
+    rights(&store.join("derived.redb"), 0o600);
     if let (Some(saved), Some(doctor)) = (saved, doctor) {
         let said = String::from_utf8(saved.stderr).unwrap();
         assert_eq!(saved.status.code(), Some(7), "{said}");
@@ -123,7 +123,7 @@ fn a_home_that_is_a_file_is_said_to_be_one() {
 fn a_disk_without_room_loses_nothing_and_the_daemon_lives_on() {
     let home = Home::new();
     let first = home.save(&["there", "before"]);
-    let store = home.path().join("actors/default/store.redb");
+    let store = home.path().join("actors/default/derived.redb");
     let kib = fs::metadata(&store).unwrap().len() / 1_024 + 512;
     let mut shell = Command::new("sh");
     // The signal that comes with the refusal is ignored, as a full disk sends none.

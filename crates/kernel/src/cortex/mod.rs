@@ -4,6 +4,7 @@
 //! go through the writer and return when they are on disk. Dropping a `Cortex` waits for the writer and leaves the file
 //! so that the next open is fast.
 
+mod backup;
 mod delegate;
 mod open;
 mod reading;
@@ -30,7 +31,7 @@ use crate::error::{Error, Result};
 use crate::find::{FindAnswer, Query};
 use crate::grants::Permission;
 use crate::hook::{JournalHook, SharedState};
-use crate::ledger::LedgerKey;
+use crate::ledger::{LedgerKey, LedgerStorage};
 use crate::limits::{BULK_BYTES_MAX, BULK_COMMANDS_MAX};
 use crate::rebuild::{self, VerifyReport};
 use crate::scrub::{ScrubState, Scrubber};
@@ -38,6 +39,7 @@ use crate::store::{DamageNote, DiskMedium, EngineOptions, Medium, RedbStorage, S
 use crate::uri::Uri;
 use crate::writer::{Submission, WriterHandle, permission_of};
 
+pub use backup::{BackupManifest, BackupReport, RestoreReport};
 pub use reading::{Reading, ResolvedMemory};
 
 /// Makes the hooks of the layers above, one set per use: the live store, and each verification.
@@ -83,6 +85,9 @@ pub struct Cortex {
     /// `None` only while dropping: the writer must stop before the store closes.
     writer: Option<WriterHandle>,
     scrubber: Arc<Scrubber>,
+    /// The ledger and what is derived, if the actor was opened from files.
+    files: Option<Arc<LedgerStorage>>,
+    is_read_only: bool,
     delegates: delegate::Delegates,
     /// What the hooks of the open actor keep in memory for readers.
     shared: Arc<[SharedState]>,
@@ -102,6 +107,18 @@ impl Cortex {
         self.writer().is_poisoned()
     }
 
+    fn files(&self) -> Result<&LedgerStorage> {
+        self.files.as_deref().ok_or_else(|| Error::invalid("actor", "it has no ledger of its own"))
+    }
+
+    fn check_writable(&self) -> Result<()> {
+        if self.is_read_only {
+            Err(Error::invalid("actor", "it is open for reading only"))
+        } else {
+            Ok(())
+        }
+    }
+
     fn writer(&self) -> &WriterHandle {
         self.writer.as_ref().expect("the writer is there until the Cortex is dropped")
     }
@@ -110,6 +127,7 @@ impl Cortex {
 
     /// Runs one command; returns when it is on disk.
     pub fn submit(&self, request: Submission) -> Result<Receipt> {
+        self.check_writable()?;
         let Some(authority) = request.authority.clone() else {
             return self.writer().submit(request);
         };
@@ -126,6 +144,7 @@ impl Cortex {
 
     /// Runs many commands in one commit. Each is admitted or refused by itself.
     pub fn submit_bulk(&self, requests: Vec<Submission>) -> Result<Vec<Result<Receipt>>> {
+        self.check_writable()?;
         if requests.len() > BULK_COMMANDS_MAX {
             let (count, max) = (requests.len(), BULK_COMMANDS_MAX);
             return Err(Error::TooMany { field: "commands", count, max });

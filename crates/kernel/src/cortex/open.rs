@@ -56,11 +56,10 @@ impl Cortex {
         let medium: Arc<dyn Medium> = medium.into();
         let storage = open_storage(&medium, actor, &options)?;
         let why = storage.made_because().cloned();
-        let opened = Cortex::start(Arc::<LedgerStorage>::clone(&storage), actor, &options, why);
-        match opened {
+        match Cortex::from_files(&storage, actor, &options, why) {
             Err(error) if is_of_derived(&error) => {
                 let anew = storage.begun_anew(actor, options.engine, Some(&error))?;
-                Cortex::start(Arc::new(anew), actor, &options, Some(error))
+                Cortex::from_files(&Arc::new(anew), actor, &options, Some(error))
             }
             opened => opened,
         }
@@ -83,7 +82,19 @@ impl Cortex {
         let mut hooks = Hooks::new(Commitments::new(actor.clone()), (options.hooks)());
         open_hooks(&*storage, side, &mut hooks)?;
         rebuild::replay(&*storage, side, &mut hooks, progress)?;
-        Ok((Cortex::start(storage, actor, &options, None)?, entries))
+        Ok((Cortex::from_files(&storage, actor, &options, None)?, entries))
+    }
+
+    fn from_files(
+        storage: &Arc<LedgerStorage>,
+        actor: &ActorName,
+        options: &Options,
+        why: Option<Error>,
+    ) -> Result<Cortex> {
+        let own = Arc::<LedgerStorage>::clone(storage);
+        let mut cortex = Cortex::start(own, actor, options, why)?;
+        cortex.files = Some(Arc::clone(storage));
+        Ok(cortex)
     }
 
     /// Opens the actor on a storage that holds at least what `birth` writes.
@@ -142,6 +153,8 @@ impl Cortex {
             storage,
             writer: Some(writer),
             scrubber,
+            files: None,
+            is_read_only: false,
             delegates,
             shared,
             options,

@@ -106,7 +106,7 @@ impl Reading {
         let head = view.required_head(id)?;
         let version = view.required_version(id, version.unwrap_or(head.version))?;
         // A body that this state still had may have been erased since: it is gone for every reader at once.
-        let body = view.body(&version)?;
+        let body = view.sound_body(&version)?;
         Ok(ResolvedMemory {
             uri: self.uri(&head, version.n),
             usage: view.usage(id)?,

@@ -3,19 +3,21 @@
 //! The last segment is filled with zeros ahead of its frames, so that a sync has nothing but data to write: no length and
 //! no new blocks. The zeros are cut off when the segment is closed.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use proof::Digest;
 use proof::actor::ActorName;
 use proof::merkle::log::empty_root;
 
+use super::copy::{copy_segment, prepare_folder};
 use super::frame::{decode_entry, encode, filler, frame_bytes};
 use super::recovery::find_end;
 use super::segment::{LedgerKey, SEGMENT_HEADER_BYTES, SegmentFile, SegmentHeader};
-use super::{Frame, Ledger, LedgerEntry, LedgerPart, LedgerVisit, Location};
+use super::{Frame, Ledger, LedgerEntry, LedgerPart, LedgerVisit, Location, SegmentCopies};
 use crate::error::{Error, Result};
-use crate::limits::SEGMENT_BYTES_MAX;
 use crate::store::{DamageNote, Medium, StoreFile};
 
 /// Zeros written ahead of the frames at a time: as much as the segment holds, within these.
@@ -24,7 +26,7 @@ const AHEAD_BYTES_MAX: u64 = 1 << 20;
 
 /// Under which names the segments are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SegmentNames {
+pub(crate) enum SegmentNames {
     Ledger,
     /// Those of a move, which do not count yet.
     Move,
@@ -53,12 +55,16 @@ pub struct FileLedger {
     names: SegmentNames,
     actor: ActorName,
     key: LedgerKey,
+    /// A segment is closed before it becomes larger.
+    segment_bytes: u64,
     /// By their first entry, at least one.
     segments: RwLock<Vec<Arc<SegmentFile>>>,
     /// An entry and where the frame behind it begins: what the derived store knew when the ledger was opened, so that
     /// whoever reads on from there need not walk through the segment.
     mark: (u64, u64),
     tail: Mutex<Tail>,
+    /// Held for writing while bodies are overwritten, for reading while a segment is copied.
+    erasing: RwLock<()>,
     damage: Vec<DamageNote>,
 }
 
@@ -78,11 +84,12 @@ struct Tail {
 impl FileLedger {
     /// Opens the ledger, or makes a new one. `known` is the last entry that a durable derived store has seen, and where
     /// it is; everything up to it was acknowledged.
-    pub(super) fn open(
+    pub(crate) fn open(
         medium: Arc<dyn Medium>,
         names: SegmentNames,
         (actor, key): (&ActorName, LedgerKey),
         known: Option<(u64, Location)>,
+        segment_bytes: u64,
     ) -> Result<FileLedger> {
         let mut firsts = Vec::new();
         for file in medium.segments().map_err(failed)? {
@@ -104,7 +111,19 @@ impl FileLedger {
         let mark = known.map_or((0, 0), |(seq, location)| (seq, location.end()));
         let actor = actor.clone();
         let (segments, tail) = (RwLock::new(segments), Mutex::new(tail));
-        Ok(FileLedger { medium, names, actor, key, segments, mark, tail, damage })
+        let erasing = RwLock::new(());
+        Ok(FileLedger {
+            medium,
+            names,
+            actor,
+            key,
+            segment_bytes,
+            segments,
+            mark,
+            tail,
+            erasing,
+            damage,
+        })
     }
 
     /// Makes a ledger if there is none, and refuses one of another actor. Nothing else is touched.
@@ -155,7 +174,7 @@ impl FileLedger {
     ) -> Result<Vec<Location>> {
         let bytes = frame_bytes(frame);
         let is_begun = tail.at > SEGMENT_HEADER_BYTES as u64;
-        if is_begun && tail.at + bytes > SEGMENT_BYTES_MAX {
+        if is_begun && tail.at + bytes > self.segment_bytes {
             self.roll(tail, root()?)?;
         }
         let encoded = encode(&self.key, frame, tail.last + 1, tail.at);
@@ -265,6 +284,7 @@ impl Ledger for FileLedger {
         if tail.has_failed {
             return Err(Error::Poisoned);
         }
+        let _erasing = self.erasing.write().unwrap_or_else(PoisonError::into_inner);
         let mut touched: Vec<Arc<SegmentFile>> = Vec::new();
         let outcome = bodies.iter().try_for_each(|(seq, location)| {
             let Some(segment) = self.segment_of(*seq) else { return Ok(()) };
@@ -283,6 +303,29 @@ impl Ledger for FileLedger {
         let outcome = outcome.and_then(|()| touched.iter().try_for_each(|segment| segment.sync()));
         tail.has_failed = outcome.is_err();
         outcome
+    }
+
+    fn copy_to(&self, folder: &Path, erased: &[u64]) -> Result<SegmentCopies> {
+        let (last, end) = {
+            let tail = self.tail();
+            (tail.segment.header.first, tail.at)
+        };
+        let changed: BTreeSet<u64> =
+            erased.iter().filter_map(|seq| Some(self.segment_of(*seq)?.header.first)).collect();
+        let folder = prepare_folder(folder)?;
+        let mut copies = SegmentCopies::default();
+        for segment in self.segments_from(0) {
+            let first = segment.header.first;
+            if first > last {
+                break;
+            }
+            let bytes = if first == last { end } else { segment.len()? };
+            let _whole = self.erasing.read().unwrap_or_else(PoisonError::into_inner);
+            let is_copied = copy_segment(&segment, bytes, &folder, changed.contains(&first))?;
+            copies.segments.push((first, bytes));
+            copies.copied_bytes += if is_copied { bytes } else { 0 };
+        }
+        Ok(copies)
     }
 
     fn size_bytes(&self) -> Result<u64> {
@@ -323,7 +366,14 @@ fn write_ahead(segment: &SegmentFile, length: u64, end: u64) -> Result<u64> {
     match segment.file.write(length, &zeros(end + ahead)) {
         Ok(()) => Ok(end + ahead),
         // There may be room for the frame itself.
-        Err(error) if error.kind() == std::io::ErrorKind::StorageFull => {
+        Err(error)
+            if matches!(
+                error.kind(),
+                std::io::ErrorKind::StorageFull
+                    | std::io::ErrorKind::QuotaExceeded
+                    | std::io::ErrorKind::FileTooLarge
+            ) =>
+        {
             segment.file.set_len(length).map_err(|error| segment.failed(error))?;
             Ok(length)
         }

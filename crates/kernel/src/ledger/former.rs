@@ -40,7 +40,7 @@ pub(super) fn finish_move(
         let reader = former.reader()?;
         check_birth(&*reader, actor)?;
         let side = live_side(&*reader)?;
-        let locations = copy_truth(medium, (actor, key), &*reader, side)?;
+        let locations = copy_truth(medium, (actor, key), options.segment_bytes, &*reader, side)?;
         copy_derived(medium, actor, options, (&*reader, side), &locations)?;
         drop(reader);
         former.close()?;
@@ -75,12 +75,13 @@ fn begin_anew(medium: &dyn Medium) -> Result<()> {
 fn copy_truth(
     medium: &Arc<dyn Medium>,
     of: (&ActorName, LedgerKey),
+    segment_bytes: u64,
     reader: &dyn StoreReader,
     side: Side,
 ) -> Result<RowChanges> {
     let view = View::new(reader, side);
     let last = view.last_seq()?;
-    let ledger = FileLedger::open(Arc::clone(medium), SegmentNames::Move, of, None)?;
+    let ledger = FileLedger::open(Arc::clone(medium), SegmentNames::Move, of, None, segment_bytes)?;
     let mut done = ledger.last();
     while done < last {
         let mut parts = Vec::new();
@@ -133,18 +134,17 @@ fn copy_derived(
     locations: &RowChanges,
 ) -> Result<()> {
     let derived = RedbStorage::open(Arc::clone(medium), options, || birth(actor))?;
-    let none = RowChanges::new();
     let mut batch = WriteSet::new();
     let mut rows = 0;
     reader.scan(Space::Derived(side), &KeyRange::all(), &mut |key, value| {
         batch.put(Space::Derived(Side::A), key.to_vec(), value.to_vec());
         rows += 1;
         if rows % ROWS_PER_COMMIT == 0 {
-            derived.commit_synced(&std::mem::take(&mut batch), &none)?;
+            derived.commit(&std::mem::take(&mut batch))?;
         }
         Ok(ControlFlow::Continue(()))
     })?;
-    derived.commit_synced(&batch, locations)?;
+    derived.commit_around(&batch, true, || Ok(locations.clone()))?;
     derived.close()
 }
 

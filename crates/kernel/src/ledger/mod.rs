@@ -31,6 +31,7 @@
 //! The derived store may be any number of frames behind the ledger, never ahead of it. What it lacks is replayed before
 //! anybody reads.
 
+mod copy;
 mod file;
 mod former;
 mod frame;
@@ -40,10 +41,14 @@ mod storage;
 
 use std::fmt;
 use std::ops::ControlFlow;
+use std::path::Path;
 
 use proof::Digest;
 
+pub use copy::RestorePoint;
+pub(crate) use copy::{LossRule, copy_entries};
 pub use file::FileLedger;
+pub(crate) use file::SegmentNames;
 pub use frame::Location;
 pub use segment::{LedgerKey, SegmentHeader};
 pub use storage::{LedgerStorage, LocationReader};
@@ -84,6 +89,15 @@ pub struct LedgerEntry {
     pub body: LedgerPart,
 }
 
+/// Segments that were copied into a folder.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SegmentCopies {
+    /// The first entry of each, and its bytes.
+    pub segments: Vec<(u64, u64)>,
+    /// Bytes of those that were not there yet.
+    pub copied_bytes: u64,
+}
+
 /// What a read of a ledger calls for each entry; it may stop early.
 pub type LedgerVisit<'v> = dyn FnMut(LedgerEntry) -> Result<ControlFlow<()>> + 'v;
 
@@ -113,6 +127,10 @@ pub trait Ledger: Send + Sync + fmt::Debug {
 
     /// Overwrites bodies for good, durably. Those that are gone already stay so.
     fn erase(&self, bodies: &[(u64, Location)]) -> Result<()>;
+
+    /// Copies its segments into a folder, up to the last frame. Files that are there in full are left, unless they hold
+    /// one of the `erased` bodies.
+    fn copy_to(&self, folder: &Path, erased: &[u64]) -> Result<SegmentCopies>;
 
     /// Bytes it takes.
     fn size_bytes(&self) -> Result<u64>;

@@ -1,9 +1,9 @@
 //! The storage of an actor: the truth in a ledger, everything derived from it in a store of rows.
 //!
 //! Rows of the truth in a `WriteSet` become a frame of the ledger; the derived store keeps only where it is. The order
-//! of a commit: the frame is appended and synced, erased bodies are overwritten and synced, then the derived rows become
-//! visible without a wait for the disk. They are made durable every `UNSYNCED_ENTRIES_MAX` entries, by `settle` and at
-//! close.
+//! of a commit: derived rows are staged, so that a full disk is noticed before anything is written; the frame is appended
+//! and synced; erased bodies are overwritten and synced; then the derived rows become visible without a wait for the
+//! disk. They are made durable every `UNSYNCED_ENTRIES_MAX` entries, by `settle` and at close.
 //!
 //! What must stay true: a location is committed with the derived rows of its entry, so a reader sees an entry exactly
 //! when it sees what follows from it. The derived store never holds an entry that the ledger does not. If it fails after
@@ -130,7 +130,8 @@ impl LedgerStorage {
         let has_ledger = segments.iter().any(|file| matches!(file, StoreFile::Segment(_)));
         let has_derived = medium.exists(StoreFile::Derived).map_err(failed)?;
         let open_ledger = |known| {
-            FileLedger::open(Arc::clone(&medium), SegmentNames::Ledger, (actor, key), known)
+            let (medium, names) = (Arc::clone(&medium), SegmentNames::Ledger);
+            FileLedger::open(medium, names, (actor, key), known, options.segment_bytes)
         };
         if !has_ledger && has_derived {
             let reason = "is missing, though what was derived from it is there";
@@ -184,6 +185,10 @@ impl LedgerStorage {
         Ok(storage)
     }
 
+    pub(crate) fn ledger(&self) -> &dyn Ledger {
+        &*self.ledger
+    }
+
     /// Why everything derived has to be made again, if it has.
     pub(crate) fn made_because(&self) -> Option<&Error> {
         self.made_because.as_ref()
@@ -215,16 +220,16 @@ impl LedgerStorage {
     /// Notes where the entries after `known` are: those whose derived rows a crash took.
     fn locate(&self, known: u64) -> Result<()> {
         const ROWS_PER_COMMIT: usize = 20_000;
-        let none = WriteSet::new();
+        let commit = |rows| self.derived.commit_around(&WriteSet::new(), false, || Ok(rows));
         let mut rows = RowChanges::new();
         self.ledger.read(known + 1, &mut |found| {
             rows.insert(keys::entry(found.seq), Some(found.location.to_bytes()));
             if rows.len() == ROWS_PER_COMMIT {
-                self.derived.commit_unsynced(&none, &std::mem::take(&mut rows))?;
+                commit(std::mem::take(&mut rows))?;
             }
             Ok(ControlFlow::Continue(()))
         })?;
-        if rows.is_empty() { Ok(()) } else { self.derived.commit_unsynced(&none, &rows) }
+        if rows.is_empty() { Ok(()) } else { commit(rows) }
     }
 
     /// Walks through all frames: each entry must be in the one behind the one before, where the derived store says.
@@ -253,9 +258,9 @@ impl LedgerStorage {
         }
     }
 
-    /// Appends the entries of `writes` and overwrites what they erase. Returns the rows that say where entries are, and
-    /// how many entries there are.
-    fn append(&self, writes: &WriteSet) -> Result<(RowChanges, u64)> {
+    /// Appends the entries of `writes` and overwrites what they erase. Returns the rows that say where entries are.
+    /// `reader` shows the state before.
+    fn append(&self, writes: &WriteSet, reader: &dyn StoreReader) -> Result<RowChanges> {
         let mut frame = Frame::default();
         let (mut first, mut erased) = (0, Vec::new());
         let truth = writes.iter().find(|(space, _)| *space == Space::Truth);
@@ -289,44 +294,20 @@ impl LedgerStorage {
         }
         let mut rows = RowChanges::new();
         if !frame.entries.is_empty() {
-            let root = || self.journal_root(first - 1);
+            let root = || journal_root(reader, first - 1);
             let locations = self.ledger.append(first - 1, &frame, &root)?;
             for (seq, location) in (first..).zip(locations) {
                 rows.insert(keys::entry(seq), Some(location.to_bytes()));
             }
         }
         if !erased.is_empty() {
-            let reader = self.derived.reader()?;
             let mut bodies = Vec::with_capacity(erased.len());
             for seq in erased {
-                bodies.extend(location(&*reader, seq)?.map(|location| (seq, location)));
+                bodies.extend(location(reader, seq)?.map(|location| (seq, location)));
             }
             self.ledger.erase(&bodies)?;
         }
-        Ok((rows, frame.entries.len() as u64))
-    }
-
-    fn journal_root(&self, size: u64) -> Result<Digest> {
-        let reader = self.derived.reader()?;
-        let side = live_side(&*reader)?;
-        proof::merkle::log::root(&View::new(&*reader, side), size)
-    }
-
-    fn commit_derived(&self, writes: &WriteSet, rows: &RowChanges, entries: u64) -> Result<()> {
-        let unsynced = self.unsynced.load(Ordering::Acquire) + entries;
-        // What comes without entries is a slice of a rebuild or a switch of sides, and seldom.
-        let waits = entries == 0 || unsynced >= UNSYNCED_ENTRIES_MAX;
-        let mut shadow = self.shadow();
-        if waits {
-            self.derived.commit_synced(writes, rows)?;
-        } else {
-            self.derived.commit_unsynced(writes, rows)?;
-        }
-        self.unsynced.store(if waits { 0 } else { unsynced }, Ordering::Release);
-        if let Some(shadow) = &mut *shadow {
-            shadow.push(writes, rows);
-        }
-        Ok(())
+        Ok(rows)
     }
 
     fn shadow(&self) -> MutexGuard<'_, Option<Shadow>> {
@@ -385,14 +366,33 @@ impl Storage for LedgerStorage {
         if self.has_failed() {
             return Err(Error::Poisoned);
         }
-        let (rows, entries) = self.append(writes)?;
-        match self.health.judge(self.commit_derived(writes, &rows, entries)) {
+        // A copy begins between two commits.
+        let mut shadow = self.shadow();
+        let entries = entries_in(writes);
+        let unsynced = self.unsynced.load(Ordering::Acquire) + entries;
+        // What comes without entries is a slice of a rebuild or a switch of sides, and seldom.
+        let is_durable = entries == 0 || unsynced >= UNSYNCED_ENTRIES_MAX;
+        let reader = self.health.judge(self.derived.reader())?;
+        let mut appended = None;
+        let outcome = self.derived.commit_around(writes, is_durable, || {
+            let rows = self.append(writes, &*reader)?;
+            appended = Some(rows.clone());
+            Ok(rows)
+        });
+        match (self.health.judge(outcome), appended) {
+            (Ok(()), Some(rows)) => {
+                self.unsynced.store(if is_durable { 0 } else { unsynced }, Ordering::Release);
+                if let Some(shadow) = &mut *shadow {
+                    shadow.push(writes, &rows);
+                }
+                Ok(())
+            }
             // The entries are safe. They are derived again when the actor is reopened.
-            Err(_) if entries > 0 => {
+            (Err(_), Some(_)) if entries > 0 => {
                 self.health.has_failed.store(true, Ordering::Release);
                 Ok(())
             }
-            outcome => outcome,
+            (outcome, _) => outcome,
         }
     }
 
@@ -411,7 +411,7 @@ impl Storage for LedgerStorage {
         }
         // Entries that are committed meanwhile are durable with this or counted by the next.
         self.unsynced.store(0, Ordering::Release);
-        self.derived.commit_synced(&WriteSet::new(), &RowChanges::new())
+        self.derived.sync()
     }
 
     fn rewrite(&self) -> Result<()> {
@@ -533,6 +533,18 @@ impl StoreReader for LocationReader {
     fn note_damage(&self, note: DamageNote) {
         self.health.note(note);
     }
+}
+
+fn journal_root(reader: &dyn StoreReader, size: u64) -> Result<Digest> {
+    let side = live_side(reader)?;
+    proof::merkle::log::root(&View::new(reader, side), size)
+}
+
+/// Entries in a set.
+fn entries_in(writes: &WriteSet) -> u64 {
+    let truth = writes.iter().find(|(space, _)| *space == Space::Truth);
+    let is_entry = |key: &&Vec<u8>| matches!(keys::parse_truth(key), Some(TruthKey::Entry(_)));
+    truth.map_or(0, |(_, rows)| rows.keys().filter(is_entry).count() as u64)
 }
 
 fn parse_location(key: &[u8], value: &[u8]) -> Result<(u64, Location)> {

@@ -11,7 +11,7 @@
 mod other_side;
 mod verify;
 
-use proof::journal::{Entry, Migration, Payload, SCHEMA};
+use proof::journal::{Entry, EntryKind, Migration, Payload, SCHEMA};
 use proof::memory::{Millis, SealedBody};
 
 use crate::error::{Error, Result};
@@ -74,6 +74,15 @@ fn marker(seq: u64, at: Millis) -> StoredEntry {
     };
     let bytes = entry.to_bytes();
     StoredEntry { entry, bytes, payload, sealed: None, body_damage: None }
+}
+
+/// The bytes of such an entry.
+pub(crate) fn marker_bytes(seq: u64, at: Millis) -> Vec<u8> {
+    marker(seq, at).bytes
+}
+
+fn is_marker(entry: &Entry) -> bool {
+    entry.kind == EntryKind::Migration && entry.by == LOST
 }
 
 /// Who wrote an entry that stands for a lost one.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use proof::Digest;
 use proof::actor::ActorName;
 
-use super::{StoredEntry, is_damage, marker, stored};
+use super::{StoredEntry, is_damage, is_marker, marker, stored};
 use crate::batch::{Batch, Hooks, ProgressFn};
 use crate::birth::{LIVE_KEY, live_side, side_name};
 use crate::commitments::roots_at;
@@ -153,8 +153,11 @@ fn slice(
                 hooks.committed();
                 return Ok(next);
             }
-            // The state it was made for is not the one that is left: the slice is staged again without it.
-            Err((Some(seq), error)) if is_damage(&error) && unfit.insert(seq) => {
+            // The state it was made for is not the one that is left: the slice is staged again without it. In a journal
+            // that lost nothing every entry fits, and the error is another matter.
+            Err((Some(seq), error))
+                if is_damage(&error) && has_loss(&*reader, seq)? && unfit.insert(seq) =>
+            {
                 hooks.aborted();
                 reader.note_damage(DamageNote::new(format!("entry {seq}"), error.to_string()));
             }
@@ -164,6 +167,18 @@ fn slice(
             }
         }
     }
+}
+
+/// True if an entry before `seq` is lost: it cannot be read, or a marker stands for it.
+fn has_loss(reader: &dyn StoreReader, seq: u64) -> Result<bool> {
+    for before in 1..seq {
+        match stored(reader, before) {
+            Ok(Some(found)) if !is_marker(&found.entry) => {}
+            Ok(_) | Err(Error::Corrupt { .. }) => return Ok(true),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(false)
 }
 
 /// Stages the next entries; those in `unfit` as markers. An error names the entry that it came from, if it is one's.

@@ -5,7 +5,7 @@
 //! mistaken for a new one; the file can be rewritten so that deleted bytes are gone; panics of the engine on a damaged
 //! file become errors.
 //!
-//! A commit need not wait for the disk (`commit_unsynced`). redb then keeps its pages in a write buffer of half the
+//! A commit need not wait for the disk (`commit_around`). redb then keeps its pages in a write buffer of half the
 //! cache, writes older ones to parts of the file that no durable commit uses, and a crash leads back to the last durable
 //! commit. Pages that only such commits made are used again at once, those of the durable state only after the next
 //! durable commit, so the file grows by what was changed between two durable commits and no more.
@@ -19,13 +19,14 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use redb::{
     BackendError, Builder, Database, Durability, ReadOnlyTable, ReadTransaction, ReadableDatabase,
-    StorageBackend, TableDefinition, TableError,
+    StorageBackend, TableDefinition, TableError, WriteTransaction,
 };
 
 use super::{
     KeyRange, Medium, SCRUB_KEY, Side, Space, Storage, StoreFile, StoreReader, Visit, WriteSet,
 };
 use crate::error::{Error, Result, StorageFailure};
+use crate::limits::SEGMENT_BYTES_MAX;
 
 type Table = ReadOnlyTable<&'static [u8], &'static [u8]>;
 
@@ -43,6 +44,8 @@ pub struct EngineOptions {
     /// out: at 500 MB that takes most of a second. It costs such a commit a second wait for the disk and some forty
     /// kilobytes.
     pub quick_repair_from_bytes: u64,
+    /// Bytes after which a segment of the ledger is closed.
+    pub segment_bytes: u64,
 }
 
 impl Default for EngineOptions {
@@ -50,7 +53,11 @@ impl Default for EngineOptions {
         // The system caches the file's pages too. Of a cache of 64 MB, more than half was rows that are read once, and
         // each page of it had to be made: at 100,000 memories the first answer came later and no question was answered
         // faster.
-        EngineOptions { cache_bytes: 16 << 20, quick_repair_from_bytes: 16 << 20 }
+        EngineOptions {
+            cache_bytes: 16 << 20,
+            quick_repair_from_bytes: 16 << 20,
+            segment_bytes: SEGMENT_BYTES_MAX,
+        }
     }
 }
 
@@ -58,9 +65,20 @@ pub struct RedbStorage {
     medium: Arc<dyn Medium>,
     file: StoreFile,
     options: EngineOptions,
-    /// `None` once closed. Written to only when the file is replaced, checked or closed, so that nobody who begins to
-    /// read waits for a commit.
+    /// Written to only when the file is replaced, checked or closed, so that nobody who begins to read waits for a commit.
+    current: RwLock<Arc<OpenDatabase>>,
+}
+
+/// An open file. Readers of one that was replaced keep it open; redb would turn them away otherwise.
+struct OpenDatabase {
+    /// `None` once closed.
     database: RwLock<Option<Database>>,
+}
+
+impl OpenDatabase {
+    fn new(database: Database) -> Arc<OpenDatabase> {
+        Arc::new(OpenDatabase { database: RwLock::new(Some(database)) })
+    }
 }
 
 impl fmt::Debug for RedbStorage {
@@ -81,14 +99,14 @@ impl RedbStorage {
             medium.remove(StoreFile::DerivedScratch).map_err(io)?;
             if !medium.exists(StoreFile::Derived).map_err(io)? {
                 let scratch = open_database(&*medium, StoreFile::DerivedScratch, options)?;
-                commit_to(&scratch, &birth(), None, Wait::ForDisk)?;
+                commit_to(&scratch, &birth(), Wait::ForDisk)?;
                 drop(scratch);
                 medium.rename(StoreFile::DerivedScratch, StoreFile::Derived).map_err(io)?;
             }
             open_database(&*medium, StoreFile::Derived, options)
         };
-        let database = RwLock::new(Some(guarded(open)?));
-        Ok(RedbStorage { medium, file: StoreFile::Derived, options, database })
+        let current = RwLock::new(OpenDatabase::new(guarded(open)?));
+        Ok(RedbStorage { medium, file: StoreFile::Derived, options, current })
     }
 
     /// Opens a store that is there, to read from it.
@@ -97,20 +115,36 @@ impl RedbStorage {
         options: EngineOptions,
     ) -> Result<RedbStorage> {
         let (medium, file) = (Arc::clone(medium), StoreFile::Former);
-        let database = RwLock::new(Some(guarded(|| open_database(&*medium, file, options))?));
-        Ok(RedbStorage { medium, file, options, database })
+        let database = guarded(|| open_database(&*medium, file, options))?;
+        let current = RwLock::new(OpenDatabase::new(database));
+        Ok(RedbStorage { medium, file, options, current })
     }
 
-    /// Makes `writes` visible without waiting for the disk: durable with the next commit that waits, lost in a crash
-    /// before it. Rows of the truth are replaced by `truth`.
-    pub(crate) fn commit_unsynced(&self, writes: &WriteSet, truth: &RowChanges) -> Result<()> {
-        self.with(|database| commit_to(database, writes, Some(truth), Wait::ForNothing))
+    /// Commits `writes` around something that must happen first: rows are staged, `first` is done, and then they become
+    /// visible with the rows of the truth that it gave. So whatever the staging fails over, `first` is not done; if that
+    /// fails, nothing is committed. `is_durable`: when this returns, with everything before it; else with the next commit
+    /// that is, and lost in a crash before it.
+    pub(crate) fn commit_around(
+        &self,
+        writes: &WriteSet,
+        is_durable: bool,
+        first: impl FnOnce() -> Result<RowChanges>,
+    ) -> Result<()> {
+        let wait = if is_durable { self.waiting()? } else { Wait::ForNothing };
+        self.with(|database| {
+            let transaction = begin(database, wait)?;
+            let others = writes.iter().filter(|(space, _)| *space != Space::Truth);
+            stage(&transaction, writes, others)?;
+            let truth = first()?;
+            stage(&transaction, &WriteSet::new(), std::iter::once((Space::Truth, &truth)))?;
+            transaction.commit().map_err(engine)
+        })
     }
 
-    /// The same, durable when it returns, with everything before it.
-    pub(crate) fn commit_synced(&self, writes: &WriteSet, truth: &RowChanges) -> Result<()> {
+    /// Makes everything durable that was committed without a wait.
+    pub(crate) fn sync(&self) -> Result<()> {
         let wait = self.waiting()?;
-        self.with(|database| commit_to(database, writes, Some(truth), wait))
+        self.with(|database| begin(database, wait)?.commit().map_err(engine))
     }
 
     /// Begins a file that will replace this one; see `replace_by`.
@@ -121,8 +155,8 @@ impl RedbStorage {
     /// Makes a copy the store. Readers that are open keep the old one. The caller sees to it that nothing was committed
     /// that the copy has not.
     pub(crate) fn replace_by(&self, copy: FreshCopy) -> Result<()> {
-        self.alone(|database| {
-            *database = self.put_in_place(copy)?;
+        self.alone(|current| {
+            *current = OpenDatabase::new(self.put_in_place(copy)?);
             Ok(())
         })
     }
@@ -145,45 +179,49 @@ impl RedbStorage {
     }
 
     fn with<T>(&self, work: impl FnOnce(&Database) -> Result<T>) -> Result<T> {
-        let database = self.database.read().unwrap_or_else(PoisonError::into_inner);
+        let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
+        let database = current.database.read().unwrap_or_else(PoisonError::into_inner);
         guarded(|| work(database.as_ref().ok_or(Error::Closed)?))
     }
 
-    fn alone<T>(&self, work: impl FnOnce(&mut Database) -> Result<T>) -> Result<T> {
-        let mut database = self.database.write().unwrap_or_else(PoisonError::into_inner);
-        guarded(|| work(database.as_mut().ok_or(Error::Closed)?))
+    /// Does what needs that nobody commits or begins to read.
+    fn alone<T>(&self, work: impl FnOnce(&mut Arc<OpenDatabase>) -> Result<T>) -> Result<T> {
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        guarded(|| work(&mut current))
     }
 }
 
 impl Storage for RedbStorage {
     fn reader(&self) -> Result<Box<dyn StoreReader + Send>> {
-        let transaction = self.with(|database| database.begin_read().map_err(engine))?;
-        Ok(Box::new(RedbReader { transaction, tables: Default::default() }))
+        let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
+        Ok(Box::new(RedbReader::begin(&current)?))
     }
 
     fn commit(&self, writes: &WriteSet) -> Result<()> {
         let wait = self.waiting()?;
-        self.with(|database| commit_to(database, writes, None, wait))
+        self.with(|database| commit_to(database, writes, wait))
     }
 
     fn rewrite(&self) -> Result<()> {
-        self.alone(|database| {
-            let transaction = database.begin_read().map_err(engine)?;
-            let reader = RedbReader { transaction, tables: Default::default() };
+        self.alone(|current| {
+            let reader = RedbReader::begin(current)?;
             let copy = FreshCopy::begin(&*self.medium, self.options)?;
             copy.fill(&reader)?;
             drop(reader);
-            *database = self.put_in_place(copy)?;
+            *current = OpenDatabase::new(self.put_in_place(copy)?);
             Ok(())
         })
     }
 
     fn check(&self) -> Result<()> {
-        self.alone(|database| match database.check_integrity() {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(Error::corrupt(STORE_FILE, "page checksums did not match")),
-            Err(redb::DatabaseError::TransactionInProgress) => Err(Error::Busy),
-            Err(error) => Err(engine(error)),
+        self.alone(|current| {
+            let mut database = current.database.write().unwrap_or_else(PoisonError::into_inner);
+            match database.as_mut().ok_or(Error::Closed)?.check_integrity() {
+                Ok(true) => Ok(()),
+                Ok(false) => Err(Error::corrupt(STORE_FILE, "page checksums did not match")),
+                Err(redb::DatabaseError::TransactionInProgress) => Err(Error::Busy),
+                Err(error) => Err(engine(error)),
+            }
         })
     }
 
@@ -192,9 +230,9 @@ impl Storage for RedbStorage {
     }
 
     fn close(&self) -> Result<()> {
-        let database = self.database.write().unwrap_or_else(PoisonError::into_inner).take();
-        guarded(|| {
-            drop(database);
+        self.alone(|current| {
+            let mut database = current.database.write().unwrap_or_else(PoisonError::into_inner);
+            drop(database.take());
             Ok(())
         })
     }
@@ -235,27 +273,26 @@ enum Wait {
     ForDiskAndMap,
 }
 
-/// Commits `writes`; rows of the truth are those of `truth` instead, if there are any.
-fn commit_to(
-    database: &Database,
-    writes: &WriteSet,
-    truth: Option<&RowChanges>,
-    wait: Wait,
-) -> Result<()> {
+fn begin(database: &Database, wait: Wait) -> Result<WriteTransaction> {
     let mut transaction = database.begin_write().map_err(engine)?;
     match wait {
         Wait::ForNothing => transaction.set_durability(Durability::None).map_err(engine)?,
         Wait::ForDisk => transaction.set_quick_repair(false),
         Wait::ForDiskAndMap => transaction.set_quick_repair(true),
     }
+    Ok(transaction)
+}
+
+/// Puts the rows of some spaces into a transaction, behind what `writes` clears.
+fn stage<'w>(
+    transaction: &WriteTransaction,
+    writes: &WriteSet,
+    spaces: impl Iterator<Item = (Space, &'w RowChanges)>,
+) -> Result<()> {
     for space in writes.cleared() {
         transaction.delete_table(definition(space)).map_err(engine)?;
     }
-    let others = writes.iter().filter(|(space, _)| truth.is_none() || *space != Space::Truth);
-    for (space, rows) in others.chain(truth.map(|rows| (Space::Truth, rows))) {
-        if rows.is_empty() {
-            continue;
-        }
+    for (space, rows) in spaces.filter(|(_, rows)| !rows.is_empty()) {
         let mut table = transaction.open_table(definition(space)).map_err(engine)?;
         for (key, value) in rows {
             match value {
@@ -264,6 +301,12 @@ fn commit_to(
             }
         }
     }
+    Ok(())
+}
+
+fn commit_to(database: &Database, writes: &WriteSet, wait: Wait) -> Result<()> {
+    let transaction = begin(database, wait)?;
+    stage(&transaction, writes, writes.iter())?;
     transaction.commit().map_err(engine)
 }
 
@@ -291,23 +334,26 @@ impl FreshCopy {
             batch.put(space, key.to_vec(), value.to_vec());
             rows += 1;
             if rows % REWRITE_ROWS_PER_COMMIT == 0 {
-                guarded(|| {
-                    commit_to(&self.0, &std::mem::take(&mut batch), None, Wait::ForNothing)
-                })?;
+                guarded(|| commit_to(&self.0, &std::mem::take(&mut batch), Wait::ForNothing))?;
             }
             Ok(std::ops::ControlFlow::Continue(()))
         })?;
-        guarded(|| commit_to(&self.0, &batch, None, Wait::ForDisk))
+        guarded(|| commit_to(&self.0, &batch, Wait::ForDisk))
     }
 
     /// Applies what was committed to the store since.
     pub(crate) fn apply(&self, writes: &WriteSet, truth: &RowChanges) -> Result<()> {
-        guarded(|| commit_to(&self.0, writes, Some(truth), Wait::ForNothing))
+        guarded(|| {
+            let transaction = begin(&self.0, Wait::ForNothing)?;
+            let others = writes.iter().filter(|(space, _)| *space != Space::Truth);
+            stage(&transaction, writes, others.chain([(Space::Truth, truth)]))?;
+            transaction.commit().map_err(engine)
+        })
     }
 
     /// Makes it durable.
     pub(crate) fn settle(&self) -> Result<()> {
-        guarded(|| commit_to(&self.0, &WriteSet::new(), None, Wait::ForDisk))
+        guarded(|| commit_to(&self.0, &WriteSet::new(), Wait::ForDisk))
     }
 }
 
@@ -315,9 +361,21 @@ struct RedbReader {
     transaction: ReadTransaction,
     /// Opened at first use: truth, side A, side B, engine.
     tables: [OnceCell<Option<Table>>; 4],
+    /// Last, so that it is there until the transaction is gone.
+    _file: Arc<OpenDatabase>,
 }
 
 impl RedbReader {
+    fn begin(current: &Arc<OpenDatabase>) -> Result<RedbReader> {
+        let database = current.database.read().unwrap_or_else(PoisonError::into_inner);
+        guarded(|| {
+            let transaction =
+                database.as_ref().ok_or(Error::Closed)?.begin_read().map_err(engine)?;
+            let file = Arc::clone(current);
+            Ok(RedbReader { transaction, tables: Default::default(), _file: file })
+        })
+    }
+
     fn table(&self, space: Space) -> Result<Option<&Table>> {
         let slot = SPACES.iter().position(|s| *s == space).expect("SPACES lists every space");
         if self.tables[slot].get().is_none() {

@@ -9,6 +9,7 @@
 
 mod disk;
 mod engine;
+mod read_only;
 mod view;
 mod write_set;
 
@@ -18,6 +19,7 @@ use std::ops::ControlFlow;
 pub use disk::DiskMedium;
 pub use engine::{EngineOptions, RedbStorage};
 pub(crate) use engine::{RowChanges, STORE_FILE};
+pub use read_only::ReadOnlyMedium;
 pub use view::View;
 pub use write_set::WriteSet;
 
