@@ -26,6 +26,7 @@ mod archive;
 pub mod attest;
 mod audit;
 pub mod auditor;
+mod backup;
 mod bundle;
 pub mod caller;
 mod capture;

@@ -220,3 +220,39 @@ fn a_checkpoint_is_signed_with_the_key_of_the_home() {
     assert_eq!(check(foreign.trim()).ends(1).error()["code"], "proof_refused");
     assert_eq!(check("nonsense").ends(2).error()["code"], "invalid");
 }
+
+// L12
+#[test]
+fn a_backup_is_restored_to_its_root_and_to_an_earlier_moment() {
+    let home = Home::new();
+    home.save(&["First", "one"]);
+    let early = home.root();
+    home.run(&["--actor", "ada", "save", "Hers", "two"]).ok();
+    let view = home.run(&["backup", "kept", "--json"]).ok().json();
+    let names: Vec<&str> =
+        view["actors"].as_array().unwrap().iter().map(|a| a["actor"].as_str().unwrap()).collect();
+    assert_eq!(names, ["ada", "default"]);
+    home.save(&["Second", "three"]);
+    let again = home.run(&["backup", "kept", "--json"]).ok().json();
+    assert_eq!(again["actors"][0]["copied_bytes"], 0, "nothing of ada is new: {again}");
+    assert_eq!(again["actors"][1]["root"].as_str(), Some(home.root().as_str()));
+
+    let restore = |to: &str, more: &[&str]| {
+        home.run(&[&["--home", to, "restore", "kept", "--json"], more].concat())
+    };
+    let made = restore("all", &[]).ok().json();
+    assert_eq!(made["actors"][1]["root"], again["actors"][1]["root"]);
+    assert_eq!(home.run(&["--home", "all", "root"]).ok().out.trim(), home.root());
+    home.run(&["--home", "all", "verify"]).ok();
+    restore("early", &["--at", "1"]).ok();
+    assert_eq!(home.run(&["--home", "early", "root"]).ok().out.trim(), early);
+    let taken = restore("all", &[]).ends(4).error();
+    assert_eq!(taken["code"], "exists");
+    assert_eq!(
+        home.run(&["--home", "x", "restore", "nowhere", "--json"]).ends(3).error()["code"],
+        "not_found"
+    );
+    home.run(&["restore", "1", "--at", "1"]).ends(2);
+    home.run(&["salvage", "saved"]).ok();
+    assert_eq!(home.run(&["--home", "saved", "root"]).ok().out.trim(), home.root());
+}
