@@ -105,7 +105,7 @@ fn the_tour_is_true() {
 fn verifier(home: &Home, arguments: &[&str], input: &[u8]) -> Option<(i32, serde_json::Value)> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tools/verifier/cortex_verify.py");
     let mut command = std::process::Command::new("python3");
-    command.arg(script).args(arguments).current_dir(home.path());
+    command.arg("-B").arg(script).args(arguments).current_dir(home.path());
     command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
     let mut child = match command.stderr(std::process::Stdio::null()).spawn() {
         Ok(child) => child,
@@ -152,6 +152,17 @@ fn a_verifier_written_from_the_format_alone_agrees() {
     assert_eq!((code, said["root"].as_str()), (0, Some(root.as_str())), "{said}");
     let forged = note.replace("root ", "root 0");
     assert_eq!(verifier(&home, &asked, forged.as_bytes()).unwrap().0, 1);
+}
+
+// L16
+#[test]
+fn the_vectors_of_the_independent_verifier_hold() {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tools/verifier/test_vectors.py");
+    // No byte code is left in the repository.
+    match std::process::Command::new("python3").arg("-B").arg(script).output() {
+        Ok(ran) => assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stdout)),
+        Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::NotFound, "{error}"),
+    }
 }
 
 // L16
