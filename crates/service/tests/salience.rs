@@ -1,5 +1,5 @@
-//! Goal: what the kernel cannot know by itself reaches its ranking, and what it has learned reaches the answers. Method:
-//! the operations of a service over a fresh home, with a clock that stands still.
+//! Goal: what the kernel cannot know by itself reaches its ranking, and what it has learned reaches the answers.
+//! Method: the operations of a service over a fresh home, with a clock that stands still.
 
 #![allow(clippy::unwrap_used)]
 
