@@ -50,6 +50,13 @@ def need(holds, why):
         raise Refused(why)
 
 
+def unbase64(text):
+    """Base64 in its one spelling."""
+    data = base64.b64decode(text, validate=True)
+    need(base64.b64encode(data).decode() == text, "base64 has another spelling")
+    return data
+
+
 def record(value, fields, what):
     """A record has its fields and no others."""
     known, optional = fields
@@ -189,8 +196,8 @@ def check_journal(lines, trusted=None):
     for line in lines:
         if not line.strip():
             continue
-        number, text = line.split()
-        data = base64.b64decode(text, validate=True)
+        number, text = line.split(" ")
+        data = unbase64(text)
         entry = check_entry(data, len(leaves) + 1)
         need(int(number) == entry[1], f"line {number} holds entry {entry[1]}")
         need(last is None or entry[3] >= last, f"entry {entry[1]} is before the one before it")
@@ -204,21 +211,21 @@ def check_journal(lines, trusted=None):
 def check_checkpoint(text, vkey):
     """A signed note: text, an empty line, a line per signature."""
     name, key_hash, encoded = vkey.split("+", 2)
-    key = base64.b64decode(encoded, validate=True)
+    key = unbase64(encoded)
     need(key[:1] == b"\x01" and len(key) == 33, "the key is not of Ed25519")
     expected = sha(name.encode(), b"\n", key)[:4]
     need(expected.hex() == key_hash, "the key's hash is another")
     body, separator, signatures = text.partition("\n\n")
     need(separator, "the note has no signatures")
     body += "\n"
-    for line in signatures.splitlines():
+    for line in signatures.split("\n")[:-1]:
         dash, signer, blob = line.split(" ", 2)
-        data = base64.b64decode(blob, validate=True)
+        data = unbase64(blob)
         if dash == "\u2014" and signer == name and data[:4] == expected:
             need(ed25519.verify(key[1:], body.encode(), data[4:]), "the signature is forged")
-            origin, size, root, *more = body.splitlines()
+            origin, size, root, *more = body.split("\n")[:-1]
             extra = dict(line.split(" ", 1) for line in more)
-            journal = base64.b64decode(root, validate=True).hex()
+            journal = unbase64(root).hex()
             return {"origin": origin, "size": int(size), "journal_root": journal, **extra}
     raise Refused("nobody with this key signed the note")
 
@@ -241,7 +248,7 @@ def main():
         if asked.what == "proof":
             said = check_proof(data, asked.root)
         elif asked.what == "journal":
-            said = check_journal(data.decode().splitlines(), asked.root)
+            said = check_journal(data.decode().split("\n"), asked.root)
         else:
             said = check_checkpoint(data.decode(), asked.key)
     except (Refused, NotCanonical, binascii.Error, UnicodeDecodeError) as why:

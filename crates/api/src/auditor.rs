@@ -1,4 +1,4 @@
-//! The auditor's kit: the journal as it is, which state a root was of, what changed between two, and signed checkpoints.
+//! The auditor's kit: the journal as it is, which state a root was of, what changed between two, signed checkpoints.
 
 use serde::{Deserialize, Serialize};
 

@@ -7,9 +7,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    activity, admin, archive, attest, audit, auditor, bulletin, bundle, capture, change, channel,
-    compact, context, find, grants, graph, health, history, journal, mind, projects, prompt, proof,
-    read, save, score, search, session, stats, timeline, upkeep,
+    activity, admin, archive, attest, audit, auditor, backup, bulletin, bundle, capture, change,
+    channel, compact, context, find, grants, graph, health, history, journal, mind, projects,
+    prompt, proof, read, save, score, search, session, stats, timeline, upkeep,
 };
 
 /// A request, and what it is answered with.
@@ -138,5 +138,8 @@ operations! {
     SinceRoot "since_root": auditor::SinceRootRequest => auditor::SinceRootAnswer;
     Diff "diff": auditor::DiffRequest => auditor::DiffAnswer;
     Checkpoint "checkpoint": auditor::CheckpointRequest => auditor::CheckpointAnswer;
+    Backup "backup": backup::BackupRequest => backup::BackupAnswer;
+    RestoreBackup "restore_backup": backup::RestoreBackupRequest => backup::RestoreBackupAnswer;
+    Salvage "salvage": backup::SalvageRequest => backup::ActorCopy;
     Compact "compact": compact::CompactContextRequest => compact::CompactContextAnswer;
 }

@@ -37,7 +37,7 @@ use crate::commands::service::{curl, hook, mcp, open, serve, supervisor, token, 
 use crate::commands::sessions::{browse, session};
 use crate::commands::setup::{agent_setup, config, doctor, tour, version};
 use crate::commands::talents::{bus, chat, chronicle, facet, talent, think};
-use crate::commands::transfer::{export, import};
+use crate::commands::transfer::{backup, export, import};
 use crate::failure::{CommandResult, EXIT_CODES, Failure};
 use crate::invocation::{CommandEnv, GlobalArgs, Invocation};
 use crate::output::Output;
@@ -99,6 +99,8 @@ enum HomeCommand {
     Actors(stats::ActorsArgs),
     Export(export::ExportArgs),
     Import(import::ImportArgs),
+    Backup(backup::BackupArgs),
+    Salvage(backup::SalvageArgs),
     Journal(journal::JournalArgs),
     Root(root::RootArgs),
     Snapshot(snapshot::SnapshotArgs),
@@ -353,6 +355,8 @@ fn run_at_home(command: &HomeCommand, inv: &Invocation, out: &mut Output) -> Com
         HomeCommand::Prompt(args) => session::prompt(args, inv, out),
         HomeCommand::Export(args) => export::run(args, inv, out),
         HomeCommand::Import(args) => import::run(args, inv, out),
+        HomeCommand::Backup(args) => backup::backup(args, inv, out),
+        HomeCommand::Salvage(args) => backup::salvage(args, inv, out),
         HomeCommand::ScopeGrant(args) => scope::grant(args, inv, out),
         HomeCommand::ScopeRevoke(args) => scope::revoke(args, inv, out),
         HomeCommand::ScopeList(args) => scope::list(args, inv, out),
@@ -379,7 +383,7 @@ fn addressed(command: &HomeCommand) -> Option<&kernel::actor::ActorName> {
         HomeCommand::History(args) => &args.memory,
         HomeCommand::Delete(args) => &args.memory,
         HomeCommand::Forget(args) => &args.memory,
-        HomeCommand::Restore(args) => &args.memory,
+        HomeCommand::Restore(args) => args.memory()?,
         HomeCommand::Erase(args) => &args.memory,
         HomeCommand::Graph(args) => &args.memory,
         HomeCommand::Similar(args) => &args.memory,

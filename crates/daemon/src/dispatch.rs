@@ -116,6 +116,9 @@ answered! {
     SinceRoot service since_root: api::auditor::SinceRootRequest;
     Diff service diff: api::auditor::DiffRequest;
     Checkpoint service checkpoint: api::auditor::CheckpointRequest;
+    Backup service backup: api::backup::BackupRequest;
+    RestoreBackup service restore_backup: api::backup::RestoreBackupRequest;
+    Salvage service salvage: api::backup::SalvageRequest;
     Compact service compact: api::compact::CompactContextRequest;
 }
 

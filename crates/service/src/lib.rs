@@ -27,6 +27,7 @@ pub mod attest;
 mod audit;
 pub mod auditor;
 pub mod bearer;
+mod backup;
 mod bundle;
 pub mod caller;
 mod capture;

@@ -105,7 +105,7 @@ fn the_tour_is_true() {
 fn verifier(home: &Home, arguments: &[&str], input: &[u8]) -> Option<(i32, serde_json::Value)> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tools/verifier/cortex_verify.py");
     let mut command = std::process::Command::new("python3");
-    command.arg(script).args(arguments).current_dir(home.path());
+    command.arg("-B").arg(script).args(arguments).current_dir(home.path());
     command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
     let mut child = match command.stderr(std::process::Stdio::null()).spawn() {
         Ok(child) => child,
@@ -152,6 +152,17 @@ fn a_verifier_written_from_the_format_alone_agrees() {
     assert_eq!((code, said["root"].as_str()), (0, Some(root.as_str())), "{said}");
     let forged = note.replace("root ", "root 0");
     assert_eq!(verifier(&home, &asked, forged.as_bytes()).unwrap().0, 1);
+}
+
+// L16
+#[test]
+fn the_vectors_of_the_independent_verifier_hold() {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tools/verifier/test_vectors.py");
+    // No byte code is left in the repository.
+    match std::process::Command::new("python3").arg("-B").arg(script).output() {
+        Ok(ran) => assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stdout)),
+        Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::NotFound, "{error}"),
+    }
 }
 
 // L16
@@ -219,4 +230,40 @@ fn a_checkpoint_is_signed_with_the_key_of_the_home() {
     let foreign = other.run(&["checkpoint", "--key"]).ok().out;
     assert_eq!(check(foreign.trim()).ends(1).error()["code"], "proof_refused");
     assert_eq!(check("nonsense").ends(2).error()["code"], "invalid");
+}
+
+// L12
+#[test]
+fn a_backup_is_restored_to_its_root_and_to_an_earlier_moment() {
+    let home = Home::new();
+    home.save(&["First", "one"]);
+    let early = home.root();
+    home.run(&["--actor", "ada", "save", "Hers", "two"]).ok();
+    let view = home.run(&["backup", "kept", "--json"]).ok().json();
+    let names: Vec<&str> =
+        view["actors"].as_array().unwrap().iter().map(|a| a["actor"].as_str().unwrap()).collect();
+    assert_eq!(names, ["ada", "default"]);
+    home.save(&["Second", "three"]);
+    let again = home.run(&["backup", "kept", "--json"]).ok().json();
+    assert_eq!(again["actors"][0]["copied_bytes"], 0, "nothing of ada is new: {again}");
+    assert_eq!(again["actors"][1]["root"].as_str(), Some(home.root().as_str()));
+
+    let restore = |to: &str, more: &[&str]| {
+        home.run(&[&["--home", to, "restore", "kept", "--json"], more].concat())
+    };
+    let made = restore("all", &[]).ok().json();
+    assert_eq!(made["actors"][1]["root"], again["actors"][1]["root"]);
+    assert_eq!(home.run(&["--home", "all", "root"]).ok().out.trim(), home.root());
+    home.run(&["--home", "all", "verify"]).ok();
+    restore("early", &["--at", "1"]).ok();
+    assert_eq!(home.run(&["--home", "early", "root"]).ok().out.trim(), early);
+    let taken = restore("all", &[]).ends(4).error();
+    assert_eq!(taken["code"], "exists");
+    assert_eq!(
+        home.run(&["--home", "x", "restore", "nowhere", "--json"]).ends(3).error()["code"],
+        "not_found"
+    );
+    home.run(&["restore", "1", "--at", "1"]).ends(2);
+    home.run(&["salvage", "saved"]).ok();
+    assert_eq!(home.run(&["--home", "saved", "root"]).ok().out.trim(), home.root());
 }

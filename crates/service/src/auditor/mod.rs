@@ -21,7 +21,7 @@ use crate::Service;
 use crate::access::only_owner;
 use crate::caller::Caller;
 use crate::error::{Error, Result};
-use past_roots::{Found, RootFinder};
+use past_roots::{PastStates, RootFinder};
 
 impl Service {
     /// Entries as they are hashed: whoever has all of them can compute the journal's root.
@@ -85,7 +85,7 @@ impl Service {
     }
 
     /// Replays the journal and looks for these roots.
-    fn past_states(&self, caller: &Caller, wanted: Vec<Digest>) -> Result<Found> {
+    fn past_states(&self, caller: &Caller, wanted: Vec<Digest>) -> Result<PastStates> {
         let cortex = self.opened(caller)?;
         let scratch = self.home.actor_folder(&caller.actor).join("cache").join("audit");
         clear(&scratch)?;
@@ -127,7 +127,7 @@ fn kind(before: Option<&Digest>, after: Option<&Digest>) -> Option<DifferenceKin
     }
 }
 
-fn compared(found: &Found) -> DiffAnswer {
+fn compared(found: &PastStates) -> DiffAnswer {
     let state = |place: usize| {
         let (root, roots) = &found.states[place];
         RootedState { root: root.to_string(), size: roots.size }

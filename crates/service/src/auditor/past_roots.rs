@@ -21,7 +21,7 @@ pub(super) type EdgeName = (u64, Relation, u64);
 
 /// What the replay found.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct PastStates {
     /// The states of the roots that were looked for, as they came.
     pub(super) states: Vec<(Digest, Roots)>,
     /// Leaves before they changed for the first time between the first state found and the second.
@@ -38,7 +38,7 @@ pub(super) struct RootFinder {
     wanted: Vec<Digest>,
     size: u64,
     pages: MemoryPages,
-    found: Arc<Mutex<Found>>,
+    found: Arc<Mutex<PastStates>>,
 }
 
 impl std::fmt::Debug for RootFinder {
@@ -68,8 +68,8 @@ impl Pages for MemoryPages {
 
 impl RootFinder {
     /// Looks for these roots; what it finds is in the second part when the replay is done.
-    pub(super) fn new(actor: &str, wanted: Vec<Digest>) -> (RootFinder, Arc<Mutex<Found>>) {
-        let found = Arc::new(Mutex::new(Found::default()));
+    pub(super) fn new(actor: &str, wanted: Vec<Digest>) -> (RootFinder, Arc<Mutex<PastStates>>) {
+        let found = Arc::new(Mutex::new(PastStates::default()));
         let finder = RootFinder {
             actor: actor.to_owned(),
             wanted,
@@ -125,7 +125,7 @@ impl RootFinder {
     }
 }
 
-impl Found {
+impl PastStates {
     /// Notes what an entry changes, and how it was before if the comparison has begun and not ended.
     fn note(&mut self, recorded: &RecordedEntry<'_>) {
         let compares = self.states.len() == 1;

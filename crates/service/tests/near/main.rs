@@ -69,3 +69,24 @@ fn copies_do_not_hide_each_other() {
         assert_eq!(saved.similar.len(), n.min(3), "{saved:?}");
     }
 }
+
+// ledger: what a save is similar to is looked for at a fixed cost, inside the project
+#[test]
+fn a_rewording_is_named_among_hundreds_that_share_its_common_words() {
+    let home = Home::new();
+    // More memories than a word may have to be looked at: these words lead nowhere.
+    for n in 0..300 {
+        home.save(&format!("The deploy of the server needs its config, case {n} of many"));
+    }
+    let known = home.save("The zeppelin cluster keeps its quorum in the basement of Antwerp").id;
+    let again = home.save("In the basement of Antwerp the zeppelin cluster keeps its quorum");
+    assert_eq!(again.similar.first().map(|near| near.id), Some(known), "{again:?}");
+    let elsewhere = SaveRequest {
+        title: "The zeppelin cluster keeps its quorum".into(),
+        content: "The zeppelin cluster keeps its quorum in the basement of Antwerp".into(),
+        project: Some("other".into()),
+        ..SaveRequest::default()
+    };
+    let other = home.ops.save(&home.caller, elsewhere).unwrap();
+    assert!(other.similar.is_empty(), "other projects are not looked at: {other:?}");
+}

@@ -25,7 +25,7 @@ const LOCAL: [(&str, &[&str]); 7] = [
     ("commands/service/", &["daemon", "service", "talents"]),
     ("commands/setup/config.rs", &["daemon", "service"]),
     ("commands/setup/doctor.rs", &["embed", "service"]),
-    ("commands/setup/doctor/", &["daemon", "llm", "service", "talents"]),
+    ("commands/setup/doctor/", &["daemon", "service", "talents"]),
     ("commands/talents/", &["daemon", "llm", "service", "talents"]),
 ];
 

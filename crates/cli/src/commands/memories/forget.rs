@@ -1,10 +1,12 @@
 //! `cortex delete`, `forget`, `erase` and `restore`: putting a memory away, deleting it for good, bringing it back.
 
 use std::io::{BufRead as _, BufReader};
+use std::path::PathBuf;
 
 use api::change::{DeleteRequest, RestoreRequest};
 use clap::Args;
 
+use crate::commands::transfer::backup;
 use crate::failure::{CommandResult, Failure};
 use crate::invocation::Invocation;
 use crate::output::Output;
@@ -51,19 +53,60 @@ pub(crate) struct ForgetArgs {
     reason: String,
 }
 
-/// Brings a forgotten or archived memory back.
+/// Brings a forgotten or archived memory back, or the actors of a backup.
 ///
-/// JSON: as `cortex get`, and {seq, at, changed, replayed, redacted, root}
+/// With a folder it makes the actors of a backup again, in a home that does not have them; with --actor only that one.
+/// --at stops at an earlier moment: a time, or the number of the last entry.
+///
+/// JSON: as `cortex get`, and {seq, at, changed, replayed, redacted, root}; with a folder {actors: [{actor, entries,
+/// root, lost: [{place, reason}]}]}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
-  cortex restore 12")]
+  cortex restore 12
+  cortex --home ~/restored restore ~/backups/cortex
+  cortex --home ~/restored restore ~/backups/cortex --at 2026-11-14T12:00:00Z")]
 pub(crate) struct RestoreArgs {
-    /// Memory: 12, 12#3 or a URI
-    #[arg(value_name = "ID")]
-    pub(crate) memory: MemoryRef,
-    /// Why
+    /// Memory: 12, 12#3 or a URI; or the folder of a backup
+    #[arg(value_name = "ID|DIR")]
+    what: RestoreSource,
+    /// Why, for a memory
     #[arg(long, value_name = "TEXT", default_value = "restored")]
     reason: String,
+    /// For a backup: the time or number of the last entry [default: all]
+    #[arg(long, value_name = "TIME|SEQ", conflicts_with = "reason")]
+    at: Option<String>,
+}
+
+/// What is brought back.
+#[derive(Clone, Debug)]
+enum RestoreSource {
+    Memory(MemoryRef),
+    Backup(PathBuf),
+}
+
+impl std::str::FromStr for RestoreSource {
+    type Err = <MemoryRef as std::str::FromStr>::Err;
+
+    /// What begins like a memory is one, so that a number typed wrong is no folder.
+    fn from_str(text: &str) -> Result<RestoreSource, Self::Err> {
+        let is_memory = text.starts_with("cortex:")
+            || text.is_empty()
+            || text.bytes().all(|b| b.is_ascii_digit() || b == b'#' || b == b'-');
+        if is_memory || text.contains('#') && !text.contains('/') {
+            return text.parse().map(RestoreSource::Memory);
+        }
+        Ok(RestoreSource::Backup(text.into()))
+    }
+}
+
+impl RestoreArgs {
+    /// The memory that is brought back, if it is one.
+    pub(crate) fn memory(&self) -> Option<&MemoryRef> {
+        match &self.what {
+            RestoreSource::Memory(memory) => Some(memory),
+            RestoreSource::Backup(_) => None,
+        }
+    }
 }
 
 /// Deletes the content of a memory for good, in all its versions. This cannot be undone.
@@ -136,10 +179,19 @@ fn remove(
 }
 
 pub(crate) fn restore(args: &RestoreArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
+    let memory = match &args.what {
+        RestoreSource::Memory(_) if args.at.is_some() => {
+            return Err(Failure::input("--at goes with the folder of a backup"));
+        }
+        RestoreSource::Memory(memory) => memory,
+        RestoreSource::Backup(folder) => {
+            return backup::restore(folder, args.at.as_ref(), inv, out);
+        }
+    };
     let request = RestoreRequest {
-        id: args.memory.of(inv.actor())?.get(),
+        id: memory.of(inv.actor())?.get(),
         reason: Some(args.reason.clone()),
-        expected_version: args.memory.version,
+        expected_version: memory.version,
     };
     let answer = inv.ask(request)?;
     let verb = if answer.changed { "restored" } else { "unchanged" };

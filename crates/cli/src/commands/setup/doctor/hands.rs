@@ -1,5 +1,5 @@
-//! What `cortex doctor` says of the hands: the logs of runs, what holds them in, the files of talents,
-//! the providers, the work of days.
+//! What `cortex doctor` says of the hands: the logs of runs, what holds them in, the files of talents, the providers,
+//! the work of days.
 //!
 //! What must stay true: it asks no provider anything and shows no key; a home that uses no talents has nothing to mend
 //! here.
