@@ -5,6 +5,7 @@
 //! user's. Nobody waits without end: a daemon that is silent for as long as its caller's patience is asked, over a
 //! second connection, whether it is still there; if it does not say so, the wait is over and says what it was for.
 
+use std::borrow::Cow;
 use std::io::{self, BufRead as _, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
@@ -39,7 +40,7 @@ pub struct DaemonClient {
     welcome: Welcome,
     wait: AnswerWait,
     /// What is being waited for, in words.
-    awaited: String,
+    awaited: Cow<'static, str>,
 }
 
 impl DaemonClient {
@@ -54,7 +55,7 @@ impl DaemonClient {
             next: 0,
             welcome,
             wait: AnswerWait::Limit(place.patience),
-            awaited: "its greeting".to_owned(),
+            awaited: Cow::Borrowed("its greeting"),
         };
         let greeted = client.send(&Hello::ours()).and_then(|()| client.receive::<Greeting>());
         match greeted {
@@ -101,27 +102,27 @@ impl DaemonClient {
 
     /// Answers any call, with the bytes that the operation wrote.
     pub(crate) fn answer(&mut self, from: &CallerInfo, call: Call) -> Result<Box<RawValue>> {
-        self.awaited = format!("the answer to {:?}", call.name());
+        self.awaited = Cow::Owned(format!("the answer to {:?}", call.name()));
         let body = CallBody { from: from.clone(), ask: call };
         self.request(RequestBody::Ask(Box::new(body)))
     }
 
     /// A link that opens the page as the owner, once.
     pub fn open_page(&mut self) -> Result<Value> {
-        self.awaited = "a link".to_owned();
+        self.awaited = Cow::Borrowed("a link");
         let link = self.request(RequestBody::Open)?;
         serde_json::from_str(link.get()).map_err(|error| protocol::garbled(&error))
     }
 
     pub fn status(&mut self) -> Result<Value> {
-        self.awaited = "its status".to_owned();
+        self.awaited = Cow::Borrowed("its status");
         let status = self.request(RequestBody::Status)?;
         serde_json::from_str(status.get()).map_err(|error| protocol::garbled(&error))
     }
 
     /// Asks the daemon to end and waits until it has.
     pub fn stop(mut self) -> Result<()> {
-        self.awaited = "its end".to_owned();
+        self.awaited = Cow::Borrowed("its end");
         self.request(RequestBody::Stop)?;
         // Nothing more is sent; the connection ends when everything is on disk.
         let mut rest = Vec::new();
@@ -160,7 +161,7 @@ impl DaemonClient {
     ) -> Result<u8> {
         self.next += 1;
         let id = self.next;
-        self.awaited = "the end of the command".to_owned();
+        self.awaited = Cow::Borrowed("the end of the command");
         self.send(&DaemonRequest { id, body: RequestBody::Run(body) })?;
         loop {
             let reply: DaemonReply = self.receive()?;

@@ -96,6 +96,7 @@ pub(crate) fn check_socket_folder(folder: &Path) -> Result<()> {
 }
 
 #[cfg(all(test, unix))]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 

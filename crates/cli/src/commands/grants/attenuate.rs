@@ -7,6 +7,7 @@ use api::grants::Slice;
 use clap::Args;
 use ed25519_dalek::SigningKey;
 use kernel::digest::encode_hex;
+use kernel::grants::{Grant, SignedGrant};
 use service::delegate::GrantPart;
 use service::grant_file::{self, write_secret};
 use service::{Environment as _, SystemEnvironment};
@@ -109,7 +110,7 @@ pub(crate) fn run(args: &AttenuateArgs, env: &CommandEnv, out: &mut Output) -> C
         serde_json::to_string_pretty(&file).map_err(|error| Failure::input(error.to_string()))?;
     write_secret(&env.cwd.join(&args.out), &format!("{text}\n"))
         .map_err(|error| Failure::file(&args.out, error))?;
-    let made = chain.last().map(|link| link.grant());
+    let made = chain.last().map(SignedGrant::grant);
     let operations =
         made.map(|grant| grant.operations.iter().map(|one| one.name()).collect::<Vec<_>>());
     let view = serde_json::json!({
@@ -119,9 +120,9 @@ pub(crate) fn run(args: &AttenuateArgs, env: &CommandEnv, out: &mut Output) -> C
         "operations": operations,
         "expires": made.map(|grant| grant.expires.rfc3339()),
         "public_key": made.map(|grant| encode_hex(&grant.audience)),
-        "line": made.map(|grant| grant.describe()),
+        "line": made.map(Grant::describe),
     });
-    out.either(&view, made.map(|grant| grant.describe()).unwrap_or_default())?;
+    out.either(&view, made.map(Grant::describe).unwrap_or_default())?;
     if args.new_key {
         out.say(format_args!(
             "{} holds a secret key; hand it over like a password",
