@@ -37,7 +37,8 @@ const SEED: u64 = 1;
 ///
 /// Weights say how much each arm of the search counts, in hundredths: words, meaning, interaction, session, speaker,
 /// date, prior, entities. --compare asks every question with other weights too and prints each difference with the
-/// p-value of a paired randomisation test. --ablation adds one arm after the other.
+/// p-value of a paired randomisation test; weights other than the usual ones switch the ranker off, so compare with
+/// --no-ranker. --ablation adds one arm after the other, without the ranker.
 ///
 /// --embedder judges meaning by another model, which must be installed (minilm) or chosen (http) in this home;
 /// --compare then changes the weights that go with it.
@@ -164,7 +165,7 @@ impl Evaluation<'_> {
         let model =
             embedder.map(|ready| Model { ready, folder: scratch, known: RefCell::default() });
         let order = if args.no_ranker { HitOrder::Weights } else { HitOrder::Ranker };
-        let asker = Asker { set, ids, reading, categories, now, model, order };
+        let mut asker = Asker { set, ids, reading, categories, now, model, order };
         let measured = asker.ask(base, out)?;
         let calibration = asker.calibrate(base, args.features.as_deref(), &args.folder, out)?;
         let mut view = json!({
@@ -202,6 +203,8 @@ impl Evaluation<'_> {
             });
         }
         if args.ablation {
+            // The arms alone are asked about, to the last row.
+            asker.order = HitOrder::Weights;
             view["ablation"] = Value::Array(ablation(&asker, out)?);
         }
         if out.is_json() { out.object(&view) } else { Ok(()) }
