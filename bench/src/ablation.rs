@@ -8,7 +8,7 @@ use std::path::Path;
 
 use recall::evaluation::{self, LabelledQuestion, LabelledSet};
 use recall::evaluation::{Means, MeansTable};
-use recall::search::{Arm, ArmWeights, SearchQuery};
+use recall::search::{Arm, ArmWeights, HitOrder, SearchQuery};
 
 use crate::Outcome;
 use crate::cortex_recall::{self, only};
@@ -44,9 +44,9 @@ pub fn run(scratch: &Path, set: &LabelledSet) -> Outcome<()> {
     let reading = cortex.read()?;
     let ask = |weights: ArmWeights| {
         asked(set, |question| {
-            let project = question.group.clone();
+            let (project, order) = (question.group.clone(), HitOrder::Weights);
             let query =
-                SearchQuery { project, weights, ..SearchQuery::new(&*question.text, LIMIT) };
+                SearchQuery { project, weights, order, ..SearchQuery::new(&*question.text, LIMIT) };
             let hits = cortex_recall::recall(&reading, &query)?.hits;
             Ok(hits.iter().filter_map(|hit| names.get(&hit.id.get()).cloned()).collect())
         })

@@ -176,6 +176,20 @@ impl LabelledSearch<'_> {
 
     /// Asks every question with these weights.
     pub(crate) fn ask(&self, weights: ArmWeights, out: &Output) -> CommandResult<Measurement> {
+        self.ask_in(self.order, weights, out)
+    }
+
+    /// Asks every question with these weights alone: the ranker would hide what an arm adds.
+    pub(crate) fn ask_arms(&self, weights: ArmWeights, out: &Output) -> CommandResult<Measurement> {
+        self.ask_in(HitOrder::Weights, weights, out)
+    }
+
+    fn ask_in(
+        &self,
+        order: HitOrder,
+        weights: ArmWeights,
+        out: &Output,
+    ) -> CommandResult<Measurement> {
         let mut measured = Measurement::default();
         let mut progress = ProgressLine::new(out);
         let questions = &self.set.questions;
@@ -189,7 +203,7 @@ impl LabelledSearch<'_> {
             let project = question.group.clone();
             let mut query =
                 SearchQuery { project, weights, ..SearchQuery::new(&*question.text, LIMIT) };
-            query.order = self.order;
+            query.order = order;
             self.meant(&mut query)?;
             let started = Instant::now();
             let answer = recall::search::search(&self.reading, None, &query, self.now)?;

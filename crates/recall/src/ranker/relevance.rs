@@ -2,8 +2,8 @@
 //!
 //! A search always has a best hit. Whether it answers shows in numbers that mean the same for every question: how much
 //! of the question it has, by rarity, how near it is, how far ahead of the rest. They are weighed and added; what they
-//! weigh was fitted on questions that are answered and on the same questions asked of other people's memories. Retrieval
-//! cannot tell a near miss: a question about a detail that was never mentioned, in talks about just that.
+//! weigh was fitted on questions that are answered and on the same questions asked of other people's memories.
+//! Retrieval cannot tell a near miss: a question about a detail that was never mentioned, in talks about just that.
 //!
 //! | bytes | what |
 //! |---|---|

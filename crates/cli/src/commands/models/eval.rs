@@ -21,7 +21,8 @@ use crate::wiring::evaluation::{
 ///
 /// Weights say how much each arm of the search counts, in hundredths: words, meaning, interaction, session, speaker,
 /// date, prior, entities. --compare asks every question with other weights too and prints each difference with the
-/// p-value of a paired randomisation test. --ablation adds one arm after the other.
+/// p-value of a paired randomisation test; weights other than the usual ones switch the ranker off, so compare with
+/// --no-ranker. --ablation adds one arm after the other, without the ranker.
 ///
 /// --embedder judges meaning by another model, which must be installed (minilm) or chosen (http) in this home;
 /// --compare then changes the weights that go with it.
@@ -161,7 +162,7 @@ fn ablation(search: &LabelledSearch<'_>, out: &mut Output) -> CommandResult<Vec<
     }
     let mut rows = Vec::new();
     for (name, weights) in LabelledSearch::ablation() {
-        let [turn, session] = search.ask(weights, out)?.all();
+        let [turn, session] = search.ask_arms(weights, out)?.all();
         if !out.is_json() {
             out.line(format_args!(
                 "{name:<14} {:>9.3} {:>12.3} {:>12.3} {:>15.3}",
