@@ -139,7 +139,7 @@ function drawSearch() {
       const replace = location.pathname === '/search';
       if (search.value.trim()) go(`/search?q=${encodeURIComponent(search.value)}`, { replace });
       else if (replace) go('/memories', { replace: true });
-    }, 70);
+    }, 30);
   });
 }
 

@@ -7,7 +7,7 @@ import { date } from './time.js';
 
 const WIDTH = 640;
 const HEIGHT = 170;
-const LEFT = 36;
+const LEFT = 52;
 const RIGHT = 8;
 const BOTTOM = 22;
 const TOP = 10;

@@ -16,6 +16,8 @@ import { setUp } from './set_up.js';
 const RECENT = 8;
 const NEWEST_MAX = 1_000;
 const DAYS = 35;
+/** A plot of fewer days says nothing. */
+const DAYS_MIN = 3;
 /** An audit compares memories with each other, so a large memory is looked at only when somebody asks. */
 const AUDITED_MAX = 2_000;
 
@@ -75,7 +77,9 @@ async function fillGrowth(plot, today, total, signal) {
     const rows = growth(newest.map((memory) => memory.created_at), total, lastDays(DAYS, Date.now()));
     // Days before the oldest one known would be guesses.
     const oldest = newest.length < total ? dayKey(newest.at(-1)?.created_at ?? 0) : '';
-    return growthPlot(rows.filter((row) => row.day > oldest));
+    const known = rows.filter((row) => row.day > oldest);
+    if (known.length < DAYS_MIN) return h('p', { class: 'quiet' }, `The newest ${counted(newest.length, 'memory', 'memories')} were all saved since `, when(newest.at(-1)?.created_at), ': too many in a short time for a plot.');
+    return growthPlot(known);
   }, 4);
   void fillIn(today, async () => todayRows(await asked), 2);
 }

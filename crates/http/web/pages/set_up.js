@@ -5,7 +5,7 @@ import { card, commandLine, heading } from '../lib/parts.js';
 
 export function setUp() {
   const steps = [
-    ['Connect an agent', 'Adds the memory tools and hooks to its settings. With `--dry-run` it shows the diff first.', [
+    ['Connect an agent', 'Adds the memory tools and hooks to its settings. The first command shows the diff, the second makes it.', [
       commandLine('cortex setup claude-code --dry-run'), commandLine('cortex setup claude-code')],
     h('p', { class: 'quiet' }, 'Also codex, gemini-cli, opencode, cursor, vscode and windsurf; ', h('code', {}, 'cortex setup --list'), ' shows how each stands.')],
     ['Bring what you have', 'Memories of claude-mem, mem0, engram, a Markdown vault or another Cortex. A dry run changes nothing.', [
