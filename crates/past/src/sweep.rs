@@ -1,7 +1,7 @@
 //! Finds the sources of agents and says which have changed, by what the file system tells without opening a file.
 //!
-//! What must stay true: regular files only, no links; a root that is missing is no error and changes nothing; the newest
-//! comes first.
+//! What must stay true: regular files only, no links; a root that is missing is no error and changes nothing; the
+//! newest comes first.
 
 use std::collections::BTreeMap;
 use std::fs;

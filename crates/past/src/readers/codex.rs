@@ -15,7 +15,7 @@ use crate::cleaner::{Cleaner, RecordPlace, UndoPoint};
 use crate::error::{Error, Result};
 use crate::json::{JsonContent, JsonNumber, JsonText, JsonTime, with_record};
 use crate::session::{PastAgent, SessionInfo, SessionKind};
-use crate::surroundings::Surroundings;
+use crate::surroundings::PastSurroundings;
 use crate::tools;
 
 #[derive(Debug)]
@@ -158,7 +158,7 @@ impl PastReader for Codex {
         1
     }
 
-    fn roots(&self, surroundings: &Surroundings) -> Vec<PathBuf> {
+    fn roots(&self, surroundings: &PastSurroundings) -> Vec<PathBuf> {
         let home = surroundings.variable_or("CODEX_HOME", ".codex");
         vec![home.join("sessions"), home.join("archived_sessions")]
     }

@@ -5,8 +5,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use past::{
-    Exclusion, MemoryTombstones, Past, PastReadAnswer, PastReadRequest, PastShowRequest, ReadWorld,
-    Surroundings, Tombstones,
+    Exclusion, MemoryTombstones, Past, PastReadAnswer, PastReadRequest, PastShowRequest,
+    PastSurroundings, ReadWorld, Tombstones,
 };
 use serde_json::{Value, json};
 
@@ -56,7 +56,7 @@ impl Scene {
         request: &PastReadRequest,
         tombstones: &dyn Tombstones,
     ) -> past::Result<PastReadAnswer> {
-        let surroundings = Surroundings::of_home(self.home.path());
+        let surroundings = PastSurroundings::of_home(self.home.path());
         let world = ReadWorld {
             surroundings: &surroundings,
             exclusion: &self.exclusion,

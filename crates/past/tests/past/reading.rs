@@ -168,13 +168,13 @@ fn excluded_sessions_are_not_read() {
 // H3
 #[test]
 fn variables_move_the_roots_and_missing_ones_are_no_error() {
-    use past::{HostSystem, Surroundings, readers};
-    let mut surroundings = Surroundings {
+    use past::{HostSystem, PastSurroundings, readers};
+    let mut surroundings = PastSurroundings {
         home: "/home/a".into(),
         system: HostSystem::Linux,
         variables: std::collections::BTreeMap::new(),
     };
-    let roots = |surroundings: &Surroundings, name: &str| -> Vec<String> {
+    let roots = |surroundings: &PastSurroundings, name: &str| -> Vec<String> {
         let reader =
             readers::all().into_iter().find(|reader| reader.agent().name() == name).unwrap();
         reader.roots(surroundings).iter().map(|path| path.display().to_string()).collect()
