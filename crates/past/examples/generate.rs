@@ -132,7 +132,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let tombstones = MemoryTombstones::default();
     let answer = past.read(
         &PastReadRequest::default(),
-        ReadWorld {
+        &mut ReadWorld {
             surroundings: &surroundings,
             exclusion: &exclusion,
             tombstones: &tombstones,

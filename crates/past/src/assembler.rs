@@ -536,7 +536,7 @@ fn join(known: &mut PastItem, item: &PastItem, counts: &mut ReadCounts) {
             let joined = format!("{text}\n\n{more}");
             // What was split over two blocks may be a secret now.
             let screened = cleaner::screen(&joined, counts).into_owned();
-            *text = cleaner::cut(&screened, SPEECH_BYTES_MAX).to_owned();
+            cleaner::cut(&screened, SPEECH_BYTES_MAX).clone_into(text);
         }
         *bytes += more_bytes + 2;
     }

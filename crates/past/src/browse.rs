@@ -116,9 +116,9 @@ impl Past {
             let view = view(row);
             let agent = answer.agents.entry(row.info.agent.name()).or_default();
             if row.info.kind == SessionKind::Child {
-                agent.children += 1
+                agent.children += 1;
             } else {
-                agent.sessions += 1
+                agent.sessions += 1;
             }
             agent.turns += u64::from(row.turns);
             agent.bytes += view.bytes;

@@ -179,7 +179,9 @@ impl Catalog {
         let mut catalog = Catalog::default();
         let mut rest = &bytes[..];
         while let Some((changes, after)) = next_frame(rest) {
-            changes.into_iter().for_each(|change| catalog.apply(change));
+            for change in changes {
+                catalog.apply(change);
+            }
             rest = after;
         }
         catalog.log_bytes = bytes.len() as u64;

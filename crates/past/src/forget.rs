@@ -59,7 +59,7 @@ impl Past {
             match turns {
                 None => answer.sessions.push(name(key)),
                 Some(turns) => {
-                    answer.turns.extend(turns.iter().map(|turn| format!("{}#{turn}", name(key))))
+                    answer.turns.extend(turns.iter().map(|turn| format!("{}#{turn}", name(key))));
                 }
             }
         }

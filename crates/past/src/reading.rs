@@ -106,7 +106,7 @@ impl Past {
     pub fn read(
         &mut self,
         request: &PastReadRequest,
-        world: ReadWorld<'_>,
+        world: &mut ReadWorld<'_>,
     ) -> Result<PastReadAnswer> {
         self.recover(world.tombstones)?;
         let mut answer = PastReadAnswer::default();
@@ -170,7 +170,7 @@ impl Past {
     fn read_all(
         &mut self,
         plans: &[SourcePlan],
-        world: ReadWorld<'_>,
+        world: &mut ReadWorld<'_>,
         answer: &mut PastReadAnswer,
     ) -> Result<()> {
         let (to, from) = sync_channel(BATCHES_MAX);
@@ -201,12 +201,13 @@ impl Past {
         &mut self,
         plans: &[SourcePlan],
         from: &Receiver<Message>,
-        world: ReadWorld<'_>,
+        world: &mut ReadWorld<'_>,
         answer: &mut PastReadAnswer,
     ) -> Result<()> {
         let tombstones = TombstoneSet::of(world.tombstones);
         let has_marker = |path: &Path| path.is_file();
-        let is_excluded = |info: &SessionInfo| world.exclusion.covers(info, &has_marker);
+        let exclusion = world.exclusion;
+        let is_excluded = |info: &SessionInfo| exclusion.covers(info, &has_marker);
         let total = plans.iter().map(new_bytes).sum();
         let (mut done, mut in_slice) = (0_u64, 0_u64);
         let mut builder = WordsBuilder::new(self.analyzer.clone());
@@ -266,7 +267,9 @@ fn one_source(
     loop {
         match from.recv() {
             Ok(Message::Events(events)) => {
-                events.into_iter().for_each(|event| assembler.take(event))
+                for event in events {
+                    assembler.take(event);
+                }
             }
             Ok(Message::End(end)) => {
                 // What was read before an error is kept: the source is read anew the next time, and matched.

@@ -80,9 +80,9 @@ impl Past {
             for name in self.list(folder)? {
                 let is_segment = folder == segment::FOLDER;
                 if is_segment {
-                    answer.segments += 1
+                    answer.segments += 1;
                 } else {
-                    answer.parts += 1
+                    answer.parts += 1;
                 }
                 if !named.remove(&name) {
                     answer.unreferenced.push(name);

@@ -40,7 +40,7 @@ pub(crate) fn find(
         if data.is_dir() && depth <= DEPTH_MAX {
             match fs::read_dir(&path) {
                 Ok(entries) => {
-                    open.extend(entries.flatten().map(|entry| (entry.path(), depth + 1)))
+                    open.extend(entries.flatten().map(|entry| (entry.path(), depth + 1)));
                 }
                 Err(error) => counts.unreadable.push(format!("{}: {error}", path.display())),
             }

@@ -366,7 +366,7 @@ fn item(payload: &Payload<'_>, at: Option<i64>, out: &mut Cleaner<'_>) {
             tools::call(out, call, payload.name.as_str(), inner.as_deref().unwrap_or(input));
         }
         "local_shell_call" => {
-            tools::call(out, call, "local_shell", payload.action.map_or("", RawValue::get))
+            tools::call(out, call, "local_shell", payload.action.map_or("", RawValue::get));
         }
         "function_call_output" | "custom_tool_call_output" => {
             output(payload.output.map_or("\"\"", RawValue::get), call, out);

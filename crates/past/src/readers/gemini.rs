@@ -120,8 +120,8 @@ impl PastReader for GeminiCli {
         let is_chat = path.components().any(|part| part.as_os_str() == "chats");
         let is_whole = !name.contains(".unreadable-") && !name.contains(".tmp-");
         // A resumed session of the older form goes on in the newer one with the same name.
-        let is_old = name.ends_with(".json") && !path.with_extension("jsonl").is_file();
-        is_chat && is_whole && (is_old || name.ends_with(".jsonl"))
+        let is_old = has_ending(path, ".json") && !path.with_extension("jsonl").is_file();
+        is_chat && is_whole && (is_old || has_ending(path, ".jsonl"))
     }
 
     fn grows(&self) -> bool {
@@ -200,7 +200,7 @@ impl MessageLog {
         } else if let Some(patch) = line.set {
             match serde_json::from_str::<Line<'_>>(patch.get()) {
                 Ok(patch) if !patch.messages.0.is_empty() => {
-                    self.start_over(patch.get_messages(text), out)
+                    self.start_over(patch.get_messages(text), out);
                 }
                 Ok(_) => {}
                 Err(_) => out.counts.malformed += 1,

@@ -68,7 +68,7 @@ pub(crate) fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
-/// Whether a file name has this ending.
+/// Whether a file name has this ending, as agents write it.
 pub(crate) fn has_ending(path: &Path, ending: &str) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(ending))
 }

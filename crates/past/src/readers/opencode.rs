@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::sqlite::{AgentDatabase, TextRow};
-use super::{PastReader, SourceInput, words};
+use super::{PastReader, SourceInput, has_ending, words};
 use crate::cleaner::{Cleaner, RecordPlace};
 use crate::error::Result;
 use crate::json::{JsonContent, JsonFlag, JsonList, JsonNumber, JsonText, JsonTime};
@@ -111,7 +111,7 @@ impl PastReader for OpenCode {
     fn is_source(&self, path: &Path) -> bool {
         let name =
             path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-        name.starts_with("opencode") && name.ends_with(".db")
+        name.starts_with("opencode") && has_ending(path, ".db")
     }
 
     fn grows(&self) -> bool {
@@ -145,9 +145,9 @@ impl PastReader for OpenCode {
             }
             out.session(info(row));
             if is_second {
-                second_form(&database, id, out)?
+                second_form(&database, id, out)?;
             } else {
-                first_form(&database, id, out)?
+                first_form(&database, id, out)?;
             }
             out.memory.marks.insert(id.to_owned(), mark);
         }
@@ -230,7 +230,7 @@ fn second_form(database: &AgentDatabase, session: &str, out: &mut Cleaner<'_>) -
             }
             "compaction" => out.summary(place, message.summary.as_str()),
             "synthetic" | "system" | "agent-switched" | "model-switched" | "idle" => {
-                out.counts.skipped += 1
+                out.counts.skipped += 1;
             }
             kind => out.counts.unknown(kind),
         }

@@ -175,7 +175,7 @@ impl SegmentObserver for WordsBuilder {
                 let [first, second, third] = item.body.texts();
                 match &item.body {
                     ItemBody::Prompt { .. } => {
-                        self.count(if is_child { WORK } else { PROMPT }, first, &mut found)
+                        self.count(if is_child { WORK } else { PROMPT }, first, &mut found);
                     }
                     ItemBody::Answer { .. } => self.count(ANSWER, first, &mut found),
                     ItemBody::Read { .. } => self.count(PATH, first, &mut found),
