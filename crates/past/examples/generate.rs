@@ -8,7 +8,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use past::{
-    Exclusion, MemoryTombstones, Past, PastReadRequest, PastSearchRequest, ReadWorld, Surroundings,
+    Exclusion, MemoryTombstones, Past, PastReadRequest, PastSearchRequest, PastSurroundings,
+    ReadWorld,
 };
 use serde_json::json;
 
@@ -77,12 +78,14 @@ fn session(numbers: &mut Numbers, id: u64) -> String {
             let signature: String = numbers.words(60).split_whitespace().collect();
             line(
                 base("assistant", format!("h{call}")),
-                json!({"id": format!("m{turn}-{call}"), "content": [{"type": "thinking", "thinking": "", "signature": signature}]}),
+                json!({"id": format!("m{turn}-{call}"), 
+                    "content": [{"type": "thinking", "thinking": "", "signature": signature}]}),
             );
             let input = json!({"command": format!("make {}", numbers.words(8)), "description": numbers.words(60)});
             line(
                 base("assistant", format!("a{call}")),
-                json!({"id": format!("m{turn}-{call}"), "content": [{"type": "tool_use", "id": tool, "name": "Bash", "input": input}]}),
+                json!({"id": format!("m{turn}-{call}"), 
+                    "content": [{"type": "tool_use", "id": tool, "name": "Bash", "input": input}]}),
             );
             let output = numbers.words(220);
             let mut record = base("user", format!("r{call}"));
@@ -125,11 +128,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let start = Instant::now();
     let mut past = Past::open(&home.join("past"), recall::analyze::Language::English)?;
-    let (surroundings, exclusion) = (Surroundings::of_home(home), Exclusion::default());
+    let (surroundings, exclusion) = (PastSurroundings::of_home(home), Exclusion::default());
     let tombstones = MemoryTombstones::default();
     let answer = past.read(
         &PastReadRequest::default(),
-        ReadWorld {
+        &mut ReadWorld {
             surroundings: &surroundings,
             exclusion: &exclusion,
             tombstones: &tombstones,

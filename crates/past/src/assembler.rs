@@ -1,8 +1,9 @@
 //! From cleaned items to turns with numbers, and to segments.
 //!
-//! What must stay true: a number that was given stays; a turn that is met again (a resumed file, a fork, a source that is
-//! read anew) is matched by its prompt and adds only what is new; segments close when they are full and never because
-//! of how a source was read, so reading in steps gives what reading at once gives. What was forgotten does not pass.
+//! What must stay true: a number that was given stays; a turn that is met again (a resumed file, a fork, a source
+//! that is read anew) is matched by its prompt and adds only what is new; segments close when they are full and never
+//! because of how a source was read, so reading in steps gives what reading at once gives. What was forgotten does
+//! not pass.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -396,15 +397,17 @@ impl<'a> Assembler<'a> {
                 let from = open.live.len().saturating_sub(*count as usize);
                 open.live.split_off(from)
             }
-            UndoPoint::Prompt(native) => {
+            UndoPoint::Prompt(native) | UndoPoint::Only(native) => {
                 let identity = identity_of_id("prompt", native, "");
                 let key = (open.row.info.agent, open.row.info.id.clone());
                 let known = self.parts.catalog.prompts_of(&key).iter().chain(&open.new_prompts);
                 let turn = known.filter(|row| row.identity == identity).map(|row| row.turn).next();
-                let from = turn
-                    .and_then(|turn| open.live.iter().position(|live| *live == turn))
-                    .unwrap_or(0);
-                open.live.split_off(from)
+                let place = turn.and_then(|turn| open.live.iter().position(|live| *live == turn));
+                match (point, place) {
+                    (UndoPoint::Only(_), Some(place)) => vec![open.live.remove(place)],
+                    (UndoPoint::Only(_), None) => Vec::new(),
+                    (_, place) => open.live.split_off(place.unwrap_or(0)),
+                }
             }
         };
         for turn in gone {
@@ -533,7 +536,7 @@ fn join(known: &mut PastItem, item: &PastItem, counts: &mut ReadCounts) {
             let joined = format!("{text}\n\n{more}");
             // What was split over two blocks may be a secret now.
             let screened = cleaner::screen(&joined, counts).into_owned();
-            *text = cleaner::cut(&screened, SPEECH_BYTES_MAX).to_owned();
+            cleaner::cut(&screened, SPEECH_BYTES_MAX).clone_into(text);
         }
         *bytes += more_bytes + 2;
     }

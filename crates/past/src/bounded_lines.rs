@@ -1,7 +1,8 @@
 //! Lines of a file of any size, one at a time.
 //!
-//! What must stay true: no more than [`LINE_BYTES_MAX`] bytes of a line are held; the rest of a longer one is skipped. A
-//! last line without a newline is not consumed: whoever writes it is not done. `offset` is behind the last whole line.
+//! What must stay true: no more than [`LINE_BYTES_MAX`] bytes of a line are held; the rest of a longer one is
+//! skipped. A last line without a newline is not consumed: whoever writes it is not done. `offset` is behind the last
+//! whole line.
 
 use std::io::{BufRead, Result};
 

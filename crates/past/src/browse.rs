@@ -1,7 +1,7 @@
 //! What is there: the state of the past, its sessions, the turns of one, and how to go on with it.
 //!
-//! What must stay true: every list has a bound; nothing is written; a command that is shown cannot be made to do more by
-//! what stands in a session.
+//! What must stay true: every list has a bound; nothing is written; a command that is shown cannot be made to do more
+//! by what stands in a session.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,7 +9,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::catalog::{SessionKey, SessionRow};
-use crate::citation::{Citation, is_plain_id, quoted};
+use crate::citation::{TurnReference, is_plain_id, quoted};
 use crate::error::{Error, Result};
 use crate::exclusion;
 use crate::limits::{HITS_MAX, ITEMS_MAX};
@@ -116,9 +116,9 @@ impl Past {
             let view = view(row);
             let agent = answer.agents.entry(row.info.agent.name()).or_default();
             if row.info.kind == SessionKind::Child {
-                agent.children += 1
+                agent.children += 1;
             } else {
-                agent.sessions += 1
+                agent.sessions += 1;
             }
             agent.turns += u64::from(row.turns);
             agent.bytes += view.bytes;
@@ -152,7 +152,7 @@ impl Past {
     }
 
     pub fn show(&self, request: &PastShowRequest) -> Result<PastShowAnswer> {
-        let citation = Citation::parse(&request.reference)?;
+        let citation = TurnReference::parse(&request.reference)?;
         let (key, row) =
             self.find_session(&citation.agent, &citation.session, &request.reference)?;
         let around = citation.turn.map(|turn| {
@@ -177,7 +177,7 @@ impl Past {
     }
 
     pub fn resume(&self, reference: &str) -> Result<PastResumeAnswer> {
-        let citation = Citation::parse(reference)?;
+        let citation = TurnReference::parse(reference)?;
         let (key, row) = self.find_session(&citation.agent, &citation.session, reference)?;
         let impossible = |reason| Error::NoResume { agent: key.0.name(), reason };
         if row.info.kind == SessionKind::Child {

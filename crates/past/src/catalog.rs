@@ -1,8 +1,8 @@
 //! The catalogue: which sources were read how far, which sessions there are, and in which segments.
 //!
-//! What must stay true: one frame is one transaction, and a frame that is not whole does not count; the newest word about
-//! a source or session holds. Sessions and turns can be told from segments again, so losing it costs a new reading of
-//! the sources and nothing else. A rewrite leaves no byte of what is no longer true.
+//! What must stay true: one frame is one transaction, and a frame that is not whole does not count; the newest word
+//! about a source or session holds. Sessions and turns can be told from segments again, so losing it costs a new
+//! reading of the sources and nothing else. A rewrite leaves no byte of what is no longer true.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -179,7 +179,9 @@ impl Catalog {
         let mut catalog = Catalog::default();
         let mut rest = &bytes[..];
         while let Some((changes, after)) = next_frame(rest) {
-            changes.into_iter().for_each(|change| catalog.apply(change));
+            for change in changes {
+                catalog.apply(change);
+            }
             rest = after;
         }
         catalog.log_bytes = bytes.len() as u64;

@@ -8,15 +8,15 @@ use std::fmt;
 use crate::error::{Error, Result};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Citation {
+pub(crate) struct TurnReference {
     pub(crate) agent: String,
     /// The id of a session, or its beginning.
     pub(crate) session: String,
     pub(crate) turn: Option<u32>,
 }
 
-impl Citation {
-    pub(crate) fn parse(text: &str) -> Result<Citation> {
+impl TurnReference {
+    pub(crate) fn parse(text: &str) -> Result<TurnReference> {
         let wrong = || Error::Reference { reference: text.chars().take(200).collect() };
         let (agent, rest) = text.trim().split_once(':').ok_or_else(wrong)?;
         let (session, turn) = match rest.rsplit_once('#') {
@@ -26,11 +26,11 @@ impl Citation {
         if agent.is_empty() || session.is_empty() {
             return Err(wrong());
         }
-        Ok(Citation { agent: agent.to_owned(), session: session.to_owned(), turn })
+        Ok(TurnReference { agent: agent.to_owned(), session: session.to_owned(), turn })
     }
 }
 
-impl fmt::Display for Citation {
+impl fmt::Display for TurnReference {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}:{}", self.agent, self.session)?;
         self.turn.map_or(Ok(()), |turn| write!(formatter, "#{turn}"))
@@ -64,10 +64,10 @@ mod tests {
     #[test]
     fn citations_read_back() {
         for text in ["codex:0199c0de#12", "claude-code:abc", "gemini-cli:a:b#3"] {
-            assert_eq!(Citation::parse(text).unwrap().to_string(), text);
+            assert_eq!(TurnReference::parse(text).unwrap().to_string(), text);
         }
         for text in ["", "codex", ":a", "codex:", "codex:a#x", "codex:#1"] {
-            assert!(Citation::parse(text).is_err(), "{text}");
+            assert!(TurnReference::parse(text).is_err(), "{text}");
         }
     }
 

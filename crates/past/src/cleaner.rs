@@ -5,7 +5,7 @@
 //! before. Nothing here knows a store, so a reader can run on a thread of its own.
 
 use std::borrow::Cow;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use minicbor::{Decode, Encode};
 
@@ -23,14 +23,18 @@ pub enum PastEvent {
     /// From here on the items are of this session; also what a later record says about it.
     Session(Box<SessionInfo>),
     Item(PastItem),
-    /// The turn whose prompt has this id, and all turns after it, were taken back.
+    /// Turns were taken back.
     Undo(UndoPoint),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UndoPoint {
+    /// The turn whose prompt has this id, and all after it.
     Prompt(String),
+    /// So many of the last turns.
     LastTurns(u32),
+    /// This turn alone.
+    Only(String),
 }
 
 /// Takes events in order.
@@ -62,6 +66,9 @@ pub struct ReaderMemory {
     /// The ordinal at which the session's own records begin; before it stand copies of another's.
     #[n(4)]
     pub own_from: u64,
+    /// Of a source with many sessions, what each looked like when it was read.
+    #[n(5)]
+    pub marks: BTreeMap<String, String>,
 }
 
 /// When and under which id something was recorded.

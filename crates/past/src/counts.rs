@@ -43,7 +43,7 @@ pub struct ReadCounts {
 
 impl ReadCounts {
     pub(crate) fn unknown(&mut self, kind: &str) {
-        let kind: String = kind.chars().filter(|c| c.is_ascii_graphic()).take(48).collect();
+        let kind: String = kind.chars().filter(char::is_ascii_graphic).take(48).collect();
         let room = self.unknown.len() < UNKNOWN_TYPES_MAX || self.unknown.contains_key(&kind);
         *self.unknown.entry(if room { kind } else { "other".to_owned() }).or_default() += 1;
     }

@@ -1,7 +1,7 @@
 //! The files of the past, by name inside its folder.
 //!
-//! What must stay true: a file that is written is there whole or not at all, also after a power cut; only the catalogue is
-//! appended to, and its frames tell whether they are whole. Files are for their owner alone.
+//! What must stay true: a file that is written is there whole or not at all, also after a power cut; only the
+//! catalogue is appended to, and its frames tell whether they are whole. Files are for their owner alone.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};

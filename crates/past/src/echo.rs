@@ -1,8 +1,8 @@
 //! Cortex never reads back what it said itself.
 //!
-//! Whatever Cortex gives to an agent stands between two marker lines with the digest of the text; [`unframe`] takes it out
-//! again wherever an agent stored it. What must stay true: text cannot end its own frame, because the closing line has
-//! the digest of the text.
+//! Whatever Cortex gives to an agent stands between two marker lines with the digest of the text; [`unframe`] takes
+//! it out again wherever an agent stored it. What must stay true: text cannot end its own frame, because the closing
+//! line has the digest of the text.
 
 use std::borrow::Cow;
 

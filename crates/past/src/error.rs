@@ -40,7 +40,7 @@ impl Error {
         Error::Damage { path: path.to_owned(), what: what.into() }
     }
 
-    pub(crate) fn source(path: &Path, what: impl ToString) -> Error {
+    pub(crate) fn source(path: &Path, what: impl std::fmt::Display) -> Error {
         Error::Source { path: path.to_owned(), what: what.to_string() }
     }
 

@@ -1,7 +1,7 @@
 //! What is not to be read: agents, folders by pattern, temporary folders, and the home of Cortex itself.
 //!
-//! What must stay true: exclusion is decided by the session's folder and agent alone, so that it can be asked before and
-//! after reading.
+//! What must stay true: exclusion is decided by the session's folder and agent alone, so that it can be asked before
+//! and after reading.
 
 use std::path::{Path, PathBuf};
 

@@ -1,8 +1,8 @@
 //! Forgetting that holds: tombstones first, then the bytes, and only then the answer.
 //!
-//! What must stay true: when forgetting returns, nothing of what was forgotten is in any byte of the past; it does not come
-//! back by reading anew, by a rebuild or by a fork; whoever dies in between leaves a tombstone, and the next start
-//! completes it. The numbers of the turns that stay do not change.
+//! What must stay true: when forgetting returns, nothing of what was forgotten is in any byte of the past; it does
+//! not come back by reading anew, by a rebuild or by a fork; whoever dies in between leaves a tombstone, and the next
+//! start completes it. The numbers of the turns that stay do not change.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -10,14 +10,14 @@ use serde::Serialize;
 
 use crate::assembler::{SegmentObserver as _, SliceOutcome, load, packed};
 use crate::catalog::{CatalogChange, SessionKey};
-use crate::citation::Citation;
+use crate::citation::TurnReference;
 use crate::error::{Error, Result};
 use crate::exclusion;
 use crate::limits::SEGMENT_BYTES_MAX;
 use crate::reading::scrub;
 use crate::segment;
 use crate::session::{ItemBody, PastAgent, PastItem};
-use crate::store::{Past, Unfinished};
+use crate::store::{OpenWork, Past};
 use crate::tombstones::{TombstoneGroup, TombstoneSet, Tombstones};
 use crate::words::{self, WordsBuilder};
 
@@ -59,7 +59,7 @@ impl Past {
             match turns {
                 None => answer.sessions.push(name(key)),
                 Some(turns) => {
-                    answer.turns.extend(turns.iter().map(|turn| format!("{}#{turn}", name(key))))
+                    answer.turns.extend(turns.iter().map(|turn| format!("{}#{turn}", name(key))));
                 }
             }
         }
@@ -67,7 +67,7 @@ impl Past {
             return Ok(answer);
         }
         let groups = self.groups(&targets, &TombstoneSet::of(tombstones))?;
-        self.begin(Unfinished::Forgetting)?;
+        self.begin(OpenWork::Forgetting)?;
         tombstones.add(&groups, &request.reason).map_err(Error::Tombstone)?;
         let outcome = self.erase_forgotten(&TombstoneSet::of(tombstones));
         if outcome.is_err() {
@@ -82,7 +82,7 @@ impl Past {
 
     /// Lets a session or turn be read again. False if it was not forgotten.
     pub fn restore(&mut self, reference: &str, tombstones: &mut dyn Tombstones) -> Result<bool> {
-        let citation = Citation::parse(reference)?;
+        let citation = TurnReference::parse(reference)?;
         let set = TombstoneSet::of(tombstones);
         let key = format!("{}:{}", citation.agent, citation.session);
         let subject = match citation.turn {
@@ -95,7 +95,10 @@ impl Past {
             .catalog
             .sources
             .values()
-            .filter(|row| row.memory.session.as_ref().is_some_and(is_of_session))
+            .filter(|row| {
+                row.memory.session.as_ref().is_some_and(is_of_session)
+                    || row.memory.marks.contains_key(&citation.session)
+            })
             .map(|row| row.path.clone())
             .collect();
         let changes: Vec<CatalogChange> =
@@ -108,7 +111,7 @@ impl Past {
     fn targets(&self, request: &PastForgetRequest) -> Result<Targets> {
         let mut targets = Targets::new();
         for reference in &request.references {
-            let citation = Citation::parse(reference)?;
+            let citation = TurnReference::parse(reference)?;
             let (key, row) = self.find_session(&citation.agent, &citation.session, reference)?;
             match citation.turn {
                 None => {

@@ -97,7 +97,7 @@ impl<'a> Scalar<'a> for JsonNumber {
     }
 }
 
-impl<'a> Scalar<'a> for JsonFlag {
+impl Scalar<'_> for JsonFlag {
     fn of_flag(flag: bool) -> Self {
         JsonFlag(flag)
     }

@@ -1,14 +1,15 @@
 //! The past: what coding agents already wrote down on this disk, read, kept, searched and forgotten.
 //!
 //! - [`readers`]: one file per agent; `bounded_lines`, `json`, `tools`, `times`: what they share.
-//! - `cleaner`: the gate every text passes once: `noise` of agents and `echo` of Cortex out, secrets masked, cuts noted.
+//! - `cleaner`: the gate every text passes once: `noise` of agents and `echo` of Cortex out, secrets masked, cuts
+//!   noted.
 //! - `assembler`: turns get their numbers, copies are known, items become `segment`s.
 //! - `catalog`: how far each source was read; `words`: the index; both can be made again from segments (`rebuild`).
 //! - `sweep`, `source_file`, `reading`: what changed, and reading on from there. `forget`: tombstones, then bytes.
 //! - `browse`, `search`: what can be asked. `store`: [`Past`], all of it open together, on a `disk`.
 //!
-//! What must stay true: no text is stored unmasked; a source is only ever read; a number of a turn that was given stays;
-//! nothing needs a source that is gone; there is no clock, no network and no environment: they come in.
+//! What must stay true: no text is stored unmasked; a source is only ever read; a number of a turn that was given
+//! stays; nothing needs a source that is gone; there is no clock, no network and no environment: they come in.
 
 mod assembler;
 mod bounded_lines;
@@ -57,5 +58,5 @@ pub use rebuild::PastVerifyAnswer;
 pub use search::{PastHit, PastSearchAnswer, PastSearchRequest};
 pub use session::{ItemBody, PastAgent, PastItem, SessionInfo, SessionKind};
 pub use store::Past;
-pub use surroundings::{HostSystem, Surroundings, VARIABLES};
+pub use surroundings::{HostSystem, PastSurroundings, VARIABLES};
 pub use tombstones::{MemoryTombstones, TombstoneGroup, Tombstones};

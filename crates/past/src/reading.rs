@@ -1,7 +1,7 @@
 //! Reads what is new: one thread reads and cleans, the other numbers, packs and counts words.
 //!
-//! What must stay true: sources are taken in one order, newest first, whatever the threads do, so the same disk gives the
-//! same past; every slice is made durable at once; a source that cannot be read is named and costs nothing else.
+//! What must stay true: sources are taken in one order, newest first, whatever the threads do, so the same disk gives
+//! the same past; every slice is made durable at once; a source that cannot be read is named and costs nothing else.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,8 +19,8 @@ use crate::limits::SLICE_BYTES;
 use crate::readers::{self, OwnLines, PastReader};
 use crate::session::{PastAgent, SessionInfo};
 use crate::source_file::{self, SourceEnd, SourceStart};
-use crate::store::{Past, Unfinished};
-use crate::surroundings::Surroundings;
+use crate::store::{OpenWork, Past};
+use crate::surroundings::PastSurroundings;
 use crate::sweep::{self, SourcePlan};
 use crate::tombstones::{TombstoneSet, Tombstones};
 use crate::words::WordsBuilder;
@@ -46,7 +46,7 @@ pub struct PastReadRequest {
 /// What a reading needs of the world.
 #[allow(missing_debug_implementations)]
 pub struct ReadWorld<'w> {
-    pub surroundings: &'w Surroundings,
+    pub surroundings: &'w PastSurroundings,
     pub exclusion: &'w Exclusion,
     pub tombstones: &'w dyn Tombstones,
     pub now: i64,
@@ -106,7 +106,7 @@ impl Past {
     pub fn read(
         &mut self,
         request: &PastReadRequest,
-        world: ReadWorld<'_>,
+        world: &mut ReadWorld<'_>,
     ) -> Result<PastReadAnswer> {
         self.recover(world.tombstones)?;
         let mut answer = PastReadAnswer::default();
@@ -114,7 +114,7 @@ impl Past {
         answer.changed_files = plans.len() as u64;
         answer.changed_bytes = plans.iter().map(new_bytes).sum();
         if !request.dry_run && !plans.is_empty() {
-            self.begin(Unfinished::Writing)?;
+            self.begin(OpenWork::Writing)?;
             let outcome = self.read_all(&plans, world, &mut answer);
             if outcome.is_err() {
                 // The error to report is the one that came first; what is on disk is whole in any case.
@@ -133,7 +133,7 @@ impl Past {
     fn plans(
         &self,
         request: &PastReadRequest,
-        surroundings: &Surroundings,
+        surroundings: &PastSurroundings,
         answer: &mut PastReadAnswer,
     ) -> Result<Vec<SourcePlan>> {
         let mut plans = Vec::new();
@@ -170,7 +170,7 @@ impl Past {
     fn read_all(
         &mut self,
         plans: &[SourcePlan],
-        world: ReadWorld<'_>,
+        world: &mut ReadWorld<'_>,
         answer: &mut PastReadAnswer,
     ) -> Result<()> {
         let (to, from) = sync_channel(BATCHES_MAX);
@@ -201,12 +201,13 @@ impl Past {
         &mut self,
         plans: &[SourcePlan],
         from: &Receiver<Message>,
-        world: ReadWorld<'_>,
+        world: &mut ReadWorld<'_>,
         answer: &mut PastReadAnswer,
     ) -> Result<()> {
         let tombstones = TombstoneSet::of(world.tombstones);
         let has_marker = |path: &Path| path.is_file();
-        let is_excluded = |info: &SessionInfo| world.exclusion.covers(info, &has_marker);
+        let exclusion = world.exclusion;
+        let is_excluded = |info: &SessionInfo| exclusion.covers(info, &has_marker);
         let total = plans.iter().map(new_bytes).sum();
         let (mut done, mut in_slice) = (0_u64, 0_u64);
         let mut builder = WordsBuilder::new(self.analyzer.clone());
@@ -266,7 +267,9 @@ fn one_source(
     loop {
         match from.recv() {
             Ok(Message::Events(events)) => {
-                events.into_iter().for_each(|event| assembler.take(event))
+                for event in events {
+                    assembler.take(event);
+                }
             }
             Ok(Message::End(end)) => {
                 // What was read before an error is kept: the source is read anew the next time, and matched.

@@ -15,7 +15,7 @@ use crate::digests;
 use crate::error::{Error, Result};
 use crate::segment::{self, SegmentFooter};
 use crate::session::{ItemBody, PastItem};
-use crate::store::{Past, Unfinished};
+use crate::store::{OpenWork, Past};
 use crate::tombstones::{TombstoneSet, Tombstones};
 use crate::words::{self, WordsBuilder};
 
@@ -41,11 +41,11 @@ impl Past {
     /// Finishes what was begun before, and makes again what is lost. Asked before every reading and forgetting.
     pub fn recover(&mut self, tombstones: &dyn Tombstones) -> Result<()> {
         if self.needs_rebuild {
-            self.begin(Unfinished::Forgetting)?;
+            self.begin(OpenWork::Forgetting)?;
             self.rebuild_catalog()?;
             self.rebuild_index()?;
         }
-        if self.unfinished == Some(Unfinished::Forgetting) {
+        if self.unfinished == Some(OpenWork::Forgetting) {
             self.erase_forgotten(&TombstoneSet::of(tombstones))?;
         }
         if self.unfinished.is_some() {
@@ -58,7 +58,7 @@ impl Past {
     /// Makes catalogue and index anew; with `mask`, also the segments whose texts newer rules would mask.
     pub fn rebuild(&mut self, tombstones: &dyn Tombstones, mask: bool) -> Result<ReadCounts> {
         self.recover(tombstones)?;
-        self.begin(Unfinished::Forgetting)?;
+        self.begin(OpenWork::Forgetting)?;
         self.rebuild_catalog()?;
         let mut counts = ReadCounts::default();
         if mask {
@@ -80,9 +80,9 @@ impl Past {
             for name in self.list(folder)? {
                 let is_segment = folder == segment::FOLDER;
                 if is_segment {
-                    answer.segments += 1
+                    answer.segments += 1;
                 } else {
-                    answer.parts += 1
+                    answer.parts += 1;
                 }
                 if !named.remove(&name) {
                     answer.unreferenced.push(name);

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::assembler::{SliceOutcome, load};
 use crate::browse::is_in_folder;
 use crate::catalog::{SessionKey, SessionRow};
-use crate::citation::Citation;
+use crate::citation::TurnReference;
 use crate::cleaner::cut;
 use crate::error::{Error, Result};
 use crate::limits::{HITS_MAX, PREVIEW_BYTES_MAX, SEARCH_BLOCKS_MAX, TURNS_OF_SESSION};
@@ -128,7 +128,7 @@ impl Past {
     }
 
     fn session_key(&self, reference: &str) -> Result<SessionKey> {
-        let citation = Citation::parse(reference)?;
+        let citation = TurnReference::parse(reference)?;
         Ok(self.find_session(&citation.agent, &citation.session, reference)?.0.clone())
     }
 

@@ -1,8 +1,9 @@
 //! Segments: what was read, redacted and compressed, in files that are named by the digest of their bytes.
 //!
-//! What must stay true: a segment belongs to one session, so forgetting is unlinking; it is never changed, only replaced;
-//! everything else in the past can be made again from segments alone. Items lie in blocks that are unpacked one by one.
-//! A file is: a line that names the form, blocks, the footer as CBOR, four bytes of its length, the line again.
+//! What must stay true: a segment belongs to one session, so forgetting is unlinking; it is never changed, only
+//! replaced; everything else in the past can be made again from segments alone. Items lie in blocks that are unpacked
+//! one by one. A file is: a line that names the form, blocks, the footer as CBOR, four bytes of its length, the line
+//! again.
 
 use minicbor::{Decode, Encode};
 

@@ -3,6 +3,7 @@
 //! What must stay true: a file is read on only if it grew and both its beginning and the bytes before the old place are
 //! what they were; everything else is read anew, and turns are matched by their prompts.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 
@@ -70,7 +71,9 @@ pub(crate) fn read(
 ) -> Result<SourceEnd> {
     let failed = |error| Error::file(&plan.path, error);
     let (offset, memory) = match start {
-        SourceStart::Anew => (0, ReaderMemory::default()),
+        SourceStart::Anew => {
+            (0, ReaderMemory { marks: known_marks(plan), ..ReaderMemory::default() })
+        }
         SourceStart::On(row) => (row.offset, row.memory.clone()),
     };
     if !plan.reader.grows() && plan.stamp.size > WHOLE_BYTES_MAX && !is_database(plan) {
@@ -100,6 +103,12 @@ pub(crate) fn read(
     let reached = if is_packed { plan.stamp.size } else { offset };
     let (head, tail) = fingerprints(&mut file, reached).map_err(failed)?;
     Ok(SourceEnd { offset, head, tail, memory, counts })
+}
+
+/// What a source with many sessions was known by, if the same reader saw it.
+fn known_marks(plan: &SourcePlan) -> BTreeMap<String, String> {
+    let before = plan.before.as_ref().filter(|row| row.version == plan.reader.version());
+    before.map(|row| row.memory.marks.clone()).unwrap_or_default()
 }
 
 fn is_database(plan: &SourcePlan) -> bool {

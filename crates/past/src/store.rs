@@ -1,8 +1,8 @@
 //! The past of one home: its segments, its catalogue, its index, open together.
 //!
-//! What must stay true: segments and parts are durable before the catalogue names them, and what they replace is unlinked
-//! only after; so whoever dies in between leaves files that nobody names, which the next start removes. After an error
-//! the state in memory is read from disk again.
+//! What must stay true: segments and parts are durable before the catalogue names them, and what they replace is
+//! unlinked only after; so whoever dies in between leaves files that nobody names, which the next start removes.
+//! After an error the state in memory is read from disk again.
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
@@ -22,7 +22,7 @@ const MARKER: &str = "unfinished";
 
 /// What was begun and may not be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unfinished {
+pub(crate) enum OpenWork {
     Writing,
     /// Tombstones may be there for what is not erased yet.
     Forgetting,
@@ -36,7 +36,7 @@ pub struct Past {
     pub(crate) parts: Vec<Part>,
     pub(crate) analyzer: Analyzer,
     /// What the process before did not finish.
-    pub(crate) unfinished: Option<Unfinished>,
+    pub(crate) unfinished: Option<OpenWork>,
     /// The catalogue, or a part of the index, has to be made from segments.
     pub(crate) needs_rebuild: bool,
 }
@@ -64,8 +64,8 @@ impl Past {
     pub(crate) fn load(&mut self) -> Result<()> {
         let failed = |error| Error::file(&self.disk.path(MARKER), error);
         self.unfinished = match self.disk.read(MARKER) {
-            Ok(bytes) if bytes.first() == Some(&b'f') => Some(Unfinished::Forgetting),
-            Ok(_) => Some(Unfinished::Writing),
+            Ok(bytes) if bytes.first() == Some(&b'f') => Some(OpenWork::Forgetting),
+            Ok(_) => Some(OpenWork::Writing),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
             Err(error) => return Err(failed(error)),
         };
@@ -91,8 +91,8 @@ impl Past {
     }
 
     /// Notes that something begins.
-    pub(crate) fn begin(&mut self, what: Unfinished) -> Result<()> {
-        let bytes = if what == Unfinished::Forgetting { b"forgetting" } else { &b"writing"[..] };
+    pub(crate) fn begin(&mut self, what: OpenWork) -> Result<()> {
+        let bytes = if what == OpenWork::Forgetting { b"forgetting" } else { &b"writing"[..] };
         self.unfinished = Some(what);
         self.disk
             .write_all(&[(MARKER.to_owned(), bytes.to_vec())])

@@ -12,7 +12,7 @@ pub enum HostSystem {
 }
 
 #[derive(Clone, Debug)]
-pub struct Surroundings {
+pub struct PastSurroundings {
     pub home: PathBuf,
     pub system: HostSystem,
     pub variables: BTreeMap<String, String>,
@@ -40,10 +40,14 @@ pub const VARIABLES: [&str; 18] = [
     "LOCALAPPDATA",
 ];
 
-impl Surroundings {
+impl PastSurroundings {
     /// A person's home without any variable.
-    pub fn of_home(home: impl Into<PathBuf>) -> Surroundings {
-        Surroundings { home: home.into(), system: HostSystem::Linux, variables: BTreeMap::new() }
+    pub fn of_home(home: impl Into<PathBuf>) -> PastSurroundings {
+        PastSurroundings {
+            home: home.into(),
+            system: HostSystem::Linux,
+            variables: BTreeMap::new(),
+        }
     }
 
     /// The folder that a variable names, if it is set and not empty.

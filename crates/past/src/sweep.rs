@@ -1,7 +1,7 @@
 //! Finds the sources of agents and says which have changed, by what the file system tells without opening a file.
 //!
-//! What must stay true: regular files only, no links; a root that is missing is no error and changes nothing; the newest
-//! comes first.
+//! What must stay true: regular files only, no links; a root that is missing is no error and changes nothing; the
+//! newest comes first.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -40,7 +40,7 @@ pub(crate) fn find(
         if data.is_dir() && depth <= DEPTH_MAX {
             match fs::read_dir(&path) {
                 Ok(entries) => {
-                    open.extend(entries.flatten().map(|entry| (entry.path(), depth + 1)))
+                    open.extend(entries.flatten().map(|entry| (entry.path(), depth + 1)));
                 }
                 Err(error) => counts.unreadable.push(format!("{}: {error}", path.display())),
             }

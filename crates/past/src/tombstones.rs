@@ -1,7 +1,8 @@
-//! What must stay forgotten. The tombstones themselves are journaled with the memories of an actor; this is how the past
-//! asks for them and adds to them.
+//! What must stay forgotten. The tombstones themselves are journaled with the memories of an actor; this is how the
+//! past asks for them and adds to them.
 //!
-//! What must stay true: a tombstone is a keyed digest. It holds no text, and whoever lacks the key cannot test a guess.
+//! What must stay true: a tombstone is a keyed digest. It holds no text, and whoever lacks the key cannot test a
+//! guess.
 
 use std::collections::BTreeSet;
 

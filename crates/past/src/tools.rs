@@ -12,7 +12,7 @@ use crate::limits::EDITS_MAX;
 
 /// What a tool does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Deed {
+enum ToolEffect {
     Shell,
     Read,
     Edit,
@@ -20,9 +20,9 @@ enum Deed {
 }
 
 /// Names of all agents; no name means different things to two of them.
-const TABLE: [(Deed, &[&str]); 4] = [
+const TABLE: [(ToolEffect, &[&str]); 4] = [
     (
-        Deed::Shell,
+        ToolEffect::Shell,
         &[
             "Bash",
             "bash",
@@ -45,7 +45,7 @@ const TABLE: [(Deed, &[&str]); 4] = [
         ],
     ),
     (
-        Deed::Read,
+        ToolEffect::Read,
         &[
             "Read",
             "read",
@@ -60,7 +60,7 @@ const TABLE: [(Deed, &[&str]); 4] = [
         ],
     ),
     (
-        Deed::Edit,
+        ToolEffect::Edit,
         &[
             "Edit",
             "MultiEdit",
@@ -88,7 +88,7 @@ const TABLE: [(Deed, &[&str]); 4] = [
             "editor",
         ],
     ),
-    (Deed::Patch, &["apply_patch", "patch", "ApplyPatch"]),
+    (ToolEffect::Patch, &["apply_patch", "patch", "ApplyPatch"]),
 ];
 
 /// The parts of an input, under all the names that agents give them.
@@ -145,18 +145,18 @@ pub(crate) fn call(out: &mut Cleaner<'_>, place: RecordPlace<'_>, name: &str, in
     };
     let parsed: ToolInput<'_> = match serde_json::from_str(input) {
         Ok(parsed) => parsed,
-        Err(_) if deed == Deed::Patch => {
+        Err(_) if deed == ToolEffect::Patch => {
             ToolInput { patch: JsonText(Cow::Borrowed(input)), ..ToolInput::default() }
         }
         Err(_) => return out.tool(place, name, input),
     };
     match deed {
-        Deed::Shell => {
+        ToolEffect::Shell => {
             let line = command_line(&parsed.command);
             if line.is_empty() { out.tool(place, name, input) } else { out.command(place, &line) }
         }
-        Deed::Read if parsed.path.some().is_some() => out.read(place, parsed.path.as_str()),
-        Deed::Edit if parsed.path.some().is_some() => {
+        ToolEffect::Read if parsed.path.some().is_some() => out.read(place, parsed.path.as_str()),
+        ToolEffect::Edit if parsed.path.some().is_some() => {
             let path = parsed.path.as_str();
             if parsed.edits.0.is_empty() {
                 out.edit(place, path, parsed.old_string.as_str(), parsed.new_string.as_str());
@@ -165,7 +165,7 @@ pub(crate) fn call(out: &mut Cleaner<'_>, place: RecordPlace<'_>, name: &str, in
                 out.edit(place, path, edit.old_string.as_str(), edit.new_string.as_str());
             }
         }
-        Deed::Edit | Deed::Patch if parsed.patch.as_str().contains("*** ") => {
+        ToolEffect::Edit | ToolEffect::Patch if parsed.patch.as_str().contains("*** ") => {
             patch(out, place, parsed.patch.as_str());
         }
         _ => out.tool(place, name, input),
@@ -276,7 +276,8 @@ mod tests {
 
     #[test]
     fn a_patch_is_an_edit_of_each_file() {
-        let text = "*** Begin Patch\n*** Update File: a.rs\n@@\n-old\n+new\n same\n*** Add File: b.rs\n+b\n*** End Patch";
+        let text = "*** Begin Patch\n*** Update File: a.rs\n@@\n-old\n+new\n same\n\
+            *** Add File: b.rs\n+b\n*** End Patch";
         let expected = [edit("a.rs", "old\n", "new\n"), edit("b.rs", "", "b\n")];
         assert_eq!(bodies("apply_patch", text), expected);
         let json = serde_json::json!({ "input": text }).to_string();

@@ -14,7 +14,7 @@ use crate::cleaner::{Cleaner, RecordPlace};
 use crate::error::{Error, Result};
 use crate::json::{JsonContent, JsonFlag, JsonNumber, JsonText, JsonTime, with_record};
 use crate::session::{PastAgent, SessionInfo, SessionKind};
-use crate::surroundings::Surroundings;
+use crate::surroundings::PastSurroundings;
 use crate::tools;
 
 #[derive(Debug)]
@@ -144,7 +144,7 @@ impl PastReader for ClaudeCode {
         1
     }
 
-    fn roots(&self, surroundings: &Surroundings) -> Vec<PathBuf> {
+    fn roots(&self, surroundings: &PastSurroundings) -> Vec<PathBuf> {
         vec![surroundings.variable_or("CLAUDE_CONFIG_DIR", ".claude").join("projects")]
     }
 

@@ -15,7 +15,7 @@ use crate::cleaner::{Cleaner, RecordPlace, UndoPoint};
 use crate::error::{Error, Result};
 use crate::json::{JsonContent, JsonNumber, JsonText, JsonTime, with_record};
 use crate::session::{PastAgent, SessionInfo, SessionKind};
-use crate::surroundings::Surroundings;
+use crate::surroundings::PastSurroundings;
 use crate::tools;
 
 #[derive(Debug)]
@@ -158,7 +158,7 @@ impl PastReader for Codex {
         1
     }
 
-    fn roots(&self, surroundings: &Surroundings) -> Vec<PathBuf> {
+    fn roots(&self, surroundings: &PastSurroundings) -> Vec<PathBuf> {
         let home = surroundings.variable_or("CODEX_HOME", ".codex");
         vec![home.join("sessions"), home.join("archived_sessions")]
     }
@@ -366,7 +366,7 @@ fn item(payload: &Payload<'_>, at: Option<i64>, out: &mut Cleaner<'_>) {
             tools::call(out, call, payload.name.as_str(), inner.as_deref().unwrap_or(input));
         }
         "local_shell_call" => {
-            tools::call(out, call, "local_shell", payload.action.map_or("", RawValue::get))
+            tools::call(out, call, "local_shell", payload.action.map_or("", RawValue::get));
         }
         "function_call_output" | "custom_tool_call_output" => {
             output(payload.output.map_or("\"\"", RawValue::get), call, out);

@@ -3,13 +3,15 @@
 //! What must stay true: a reader has no clock and no environment, writes nothing, and reads no more than its agent's
 //! sessions; credentials, caches and images are not even opened. What it does not know it counts and goes on.
 //!
-//! To add one: a file here with its `//!` (where the files are, what is verified and when), a line in [`all`], a fixture
-//! in `tests/`.
+//! To add one: a file here with its `//!` (where the files are, what is verified and when), a line in [`all`], a
+//! fixture in `tests/`.
 
 mod claude_code;
 mod codex;
-
+mod gemini;
+mod opencode;
 mod own_lines;
+mod sqlite;
 
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
@@ -18,7 +20,7 @@ use crate::bounded_lines::BoundedLines;
 use crate::cleaner::Cleaner;
 use crate::error::Result;
 use crate::session::PastAgent;
-use crate::surroundings::Surroundings;
+use crate::surroundings::PastSurroundings;
 
 pub use own_lines::OwnLines;
 
@@ -37,7 +39,7 @@ pub trait PastReader: Sync + Send {
     fn version(&self) -> u32;
 
     /// The folders, or single files, in which the agent keeps sessions.
-    fn roots(&self, surroundings: &Surroundings) -> Vec<PathBuf>;
+    fn roots(&self, surroundings: &PastSurroundings) -> Vec<PathBuf>;
 
     /// Whether a regular file below a root is a session, or holds some.
     fn is_source(&self, path: &Path) -> bool;
@@ -53,8 +55,8 @@ pub trait PastReader: Sync + Send {
 }
 
 /// Every agent whose history can be read.
-pub fn all() -> [&'static dyn PastReader; 2] {
-    [&claude_code::ClaudeCode, &codex::Codex]
+pub fn all() -> [&'static dyn PastReader; 4] {
+    [&claude_code::ClaudeCode, &codex::Codex, &gemini::GeminiCli, &opencode::OpenCode]
 }
 
 pub(crate) fn of(agent: PastAgent) -> Option<&'static dyn PastReader> {
@@ -66,7 +68,7 @@ pub(crate) fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
-/// Whether a file name has this ending.
+/// Whether a file name has this ending, as agents write it.
 pub(crate) fn has_ending(path: &Path, ending: &str) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(ending))
 }

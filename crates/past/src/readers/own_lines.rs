@@ -1,5 +1,6 @@
-//! Our own form, for any tool that nobody wrote a reader for: a JSON object per line with `session`, `role` and `text`, and
-//! where they are known `at`, `folder`, `id` and `title`. Roles are prompt, answer, command, output, summary and note.
+//! Our own form, for any tool that nobody wrote a reader for: a JSON object per line with `session`, `role` and
+//! `text`, and where they are known `at`, `folder`, `id` and `title`. Roles are prompt, answer, command, output,
+//! summary and note.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +12,7 @@ use crate::cleaner::{Cleaner, RecordPlace};
 use crate::error::{Error, Result};
 use crate::json::{JsonText, JsonTime, with_record};
 use crate::session::{PastAgent, SessionInfo};
-use crate::surroundings::Surroundings;
+use crate::surroundings::PastSurroundings;
 
 /// Reads files that a person names.
 #[derive(Debug)]
@@ -44,7 +45,7 @@ impl PastReader for OwnLines {
         1
     }
 
-    fn roots(&self, _surroundings: &Surroundings) -> Vec<PathBuf> {
+    fn roots(&self, _surroundings: &PastSurroundings) -> Vec<PathBuf> {
         Vec::new()
     }
 

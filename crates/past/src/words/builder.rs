@@ -50,6 +50,15 @@ pub(crate) struct WordsBuilder {
     segments: Vec<SegmentName>,
     documents: Vec<DocumentRow>,
     postings: usize,
+    /// For each term, where it stands among the terms of the document that was counted last with it.
+    places: Vec<TermPlace>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct TermPlace {
+    /// The number of the document after it, so that zero is none.
+    document: u32,
+    at: usize,
 }
 
 impl WordsBuilder {
@@ -62,6 +71,7 @@ impl WordsBuilder {
             segments: Vec::new(),
             documents: Vec::new(),
             postings: 0,
+            places: Vec::new(),
         }
     }
 
@@ -125,21 +135,28 @@ impl WordsBuilder {
         }
     }
 
-    fn document(&mut self, row: DocumentRow, mut found: Vec<(u32, TextField)>) {
+    fn document(&mut self, row: DocumentRow, found: &[(u32, TextField)]) {
         let document = u32::try_from(self.documents.len()).unwrap_or(u32::MAX);
         self.documents.push(row);
         let mut lengths = [0_u32; FIELDS];
-        found.iter().for_each(|(_, field)| lengths[field.index()] += 1);
-        found.sort_unstable_by_key(|(number, field)| (*number, field.index()));
-        for occurrences in found.chunk_by(|one, other| one.0 == other.0) {
-            let mut tfs = [0_u32; FIELDS];
-            occurrences.iter().for_each(|(_, field)| tfs[field.index()] += 1);
+        let mut counts: Vec<(u32, [u32; FIELDS])> = Vec::new();
+        self.places.resize(self.lists.len(), TermPlace::default());
+        for (number, field) in found {
+            lengths[field.index()] += 1;
+            let place = &mut self.places[*number as usize];
+            if place.document != document + 1 {
+                *place = TermPlace { document: document + 1, at: counts.len() };
+                counts.push((*number, [0; FIELDS]));
+            }
+            counts[place.at].1[field.index()] += 1;
+        }
+        self.postings += counts.len();
+        for (number, tfs) in counts {
             let work = tfs[WORK.index()];
             let is_said = tfs.iter().sum::<u32>() > work;
             let speech = if is_said { impact(&SPEECH, &lengths, &tfs) } else { 0 };
             let work = if work > 0 { impact(&DEEDS, &lengths, &tfs) } else { 0 };
-            self.lists[occurrences[0].0 as usize].push(Posting { document, speech, work });
-            self.postings += 1;
+            self.lists[number as usize].push(Posting { document, speech, work });
         }
     }
 }
@@ -158,7 +175,7 @@ impl SegmentObserver for WordsBuilder {
                 let [first, second, third] = item.body.texts();
                 match &item.body {
                     ItemBody::Prompt { .. } => {
-                        self.count(if is_child { WORK } else { PROMPT }, first, &mut found)
+                        self.count(if is_child { WORK } else { PROMPT }, first, &mut found);
                     }
                     ItemBody::Answer { .. } => self.count(ANSWER, first, &mut found),
                     ItemBody::Read { .. } => self.count(PATH, first, &mut found),
@@ -174,7 +191,7 @@ impl SegmentObserver for WordsBuilder {
                 }
             }
             let at = turn.iter().map(|item| item.at).max().unwrap_or(0);
-            self.document(DocumentRow { segment, turn: turn[0].turn, at }, found);
+            self.document(DocumentRow { segment, turn: turn[0].turn, at }, &found);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The words of the past: an index over segments that can be made again from segments alone.
 //!
-//! `builder` counts the words of turns with the analyzer and the integer scores of `recall`; `part` is a file of the index
-//! and never changes; `merge` joins parts and leaves out what is gone; `query` ranks turns.
+//! `builder` counts the words of turns with the analyzer and the integer scores of `recall`; `part` is a file of the
+//! index and never changes; `merge` joins parts and leaves out what is gone; `query` ranks turns.
 //!
 //! What must stay true: a document is what one segment holds of one turn, so the documents that count follow from the
 //! segments that count, and an index that was made anew answers the same. There are no floats. Filters apply before

@@ -1,7 +1,7 @@
 //! A part of the index: documents, and for each term the documents that have it.
 //!
-//! What must stay true: it is named by the digest of its bytes and never changed. Terms are in order, in blocks that are
-//! read one by one. A part of another analyzer is none, and is made again.
+//! What must stay true: it is named by the digest of its bytes and never changed. Terms are in order, in blocks that
+//! are read one by one. A part of another analyzer is none, and is made again.
 
 use minicbor::{Decode, Encode};
 

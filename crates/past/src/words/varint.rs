@@ -2,10 +2,10 @@
 
 pub(super) fn write(mut number: u64, out: &mut Vec<u8>) {
     while number >= 0x80 {
-        out.push((number as u8 & 0x7f) | 0x80);
+        out.push(number.to_le_bytes()[0] | 0x80);
         number >>= 7;
     }
-    out.push(number as u8 & 0x7f);
+    out.push(number.to_le_bytes()[0]);
 }
 
 /// The number that `bytes` begin with, and what follows it; none if it is cut off or too long.

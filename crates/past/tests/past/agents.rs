@@ -28,10 +28,12 @@ fn claude_code_is_read_as_it_was_said() {
         answered("a3", 1, "m1", tool("t1", "Bash", &json!({"command": "make test"}))),
         answered("a4", 1, "m1", text("And read.")),
         result("r1", 2, "t1", &json!([{"type": "text", "text": "2 failed"}]), true),
-        answered("a5", 2, "m2", tool("t2", "Edit", &json!({"file_path": "/src/a/x.rs", "old_string": "a", "new_string": "b"}))),
+        answered("a5", 2, "m2", tool("t2", "Edit",
+            &json!({"file_path": "/src/a/x.rs", "old_string": "a", "new_string": "b"}))),
         result("r2", 2, "t2", &json!("done"), false),
         json!({"type": "user", "uuid": "u2", "timestamp": at(3), "isMeta": true, "message": {"content": "meta words"}}),
-        json!({"type": "user", "uuid": "u3", "timestamp": at(3), "isCompactSummary": true, "message": {"content": "the summary"}}),
+        json!({"type": "user", "uuid": "u3", "timestamp": at(3), "isCompactSummary": true,
+            "message": {"content": "the summary"}}),
         json!({"type": "brand-new", "uuid": "n"}),
         json!({"type": "progress"}),
     ]);
@@ -164,7 +166,8 @@ fn codex_bare() -> Vec<serde_json::Value> {
         ),
         item(
             2,
-            json!({"type": "function_call", "name": "shell", "arguments": "{\"command\":[\"bash\",\"-lc\",\"make test\"]}",
+            json!({"type": "function_call", "name": "shell",
+                "arguments": "{\"command\":[\"bash\",\"-lc\",\"make test\"]}",
             "call_id": "c1"}),
         ),
         item(
@@ -243,8 +246,10 @@ fn codex_tells_of_children_titles_compaction_and_rollbacks() {
     scene.codex("T1", &lines);
     scene.codex("T2", &[line(0, "session_meta", &json!({"id": "T2", "cwd": "/src/b", "parent_thread_id": "T1",
         "source": {"subagent": {"thread_spawn": {"parent_thread_id": "T1"}}}, "subagent_history_start_ordinal": 2})),
-        json!({"timestamp": at(1), "ordinal": 1, "type": "event_msg", "payload": {"type": "user_message", "message": "inherited"}}),
-        json!({"timestamp": at(1), "ordinal": 2, "type": "event_msg", "payload": {"type": "user_message", "message": "own task"}}),
+        json!({"timestamp": at(1), "ordinal": 1, "type": "event_msg",
+            "payload": {"type": "user_message", "message": "inherited"}}),
+        json!({"timestamp": at(1), "ordinal": 2, "type": "event_msg",
+            "payload": {"type": "user_message", "message": "own task"}}),
     ]);
     scene.codex(
         "T3",
@@ -322,4 +327,152 @@ fn no_bytes_make_a_reader_panic() {
     assert!(answer.agents["claude-code"].malformed > 0 && answer.agents["codex"].malformed > 0);
     assert!(answer.agents.values().all(|counts| counts.unreadable.is_empty()));
     assert!(scene.past().verify().unwrap().is_sound());
+}
+
+fn gemini_lines() -> Vec<serde_json::Value> {
+    vec![
+        json!({"sessionId": "g1", "projectHash": "h", "startTime": at(0), "lastUpdated": at(9), "kind": "main"}),
+        json!({"id": "m1", "timestamp": at(1), "type": "user", "content": [{"text": "Why is it slow?"}]}),
+        json!({"id": "m2", "timestamp": at(2), "type": "gemini", "content": "Draft."}),
+        json!({"id": "m2", "timestamp": at(2), "type": "gemini", "content": "Found it.", "toolCalls": [
+            {"id": "c1", "name": "run_shell_command", "args": {"command": "make test"}, "status": "error",
+             "resultDisplay": "2 failed"}]}),
+        json!({"id": "m3", "timestamp": at(3), "type": "user", "content": "/help"}),
+        json!({"id": "m4", "timestamp": at(4), "type": "user", "content": "A wrong turn"}),
+        json!({"$rewindTo": "m4"}),
+        json!({"id": "m5", "timestamp": at(5), "type": "user", "content": [{"text": "A right turn"}]}),
+        json!({"id": "m6", "timestamp": at(5), "type": "warning", "content": "no speech"}),
+        json!({"id": "m7", "timestamp": at(5), "type": "prophet", "content": "unknown"}),
+    ]
+}
+
+// H7
+#[test]
+fn gemini_is_a_log_to_replay() {
+    let scene = Scene::new();
+    scene.write(".gemini/tmp/slug/.project_root", "/src/g\n");
+    scene.write(
+        ".gemini/tmp/slug/chats/g1/kid.jsonl",
+        &text_of(&[
+            json!({"sessionId": "k1", "startTime": at(0), "kind": "subagent"}),
+            json!({"id": "k", "timestamp": at(1), "type": "user", "content": "Look there."}),
+        ]),
+    );
+    let name = ".gemini/tmp/slug/chats/session-2026-g1.jsonl";
+    let path = scene.write(name, &text_of(&gemini_lines()[..6]));
+    scene.read();
+    let numbers = |scene: &Scene| -> Vec<String> {
+        lines_of(scene)
+            .into_iter()
+            .filter(|line| line.contains("Prompt"))
+            .map(|line| line[..4].to_owned())
+            .collect()
+    };
+    assert_eq!(numbers(&scene), ["  1 ", "  2 ", "  1 "]);
+    append(&path, &text_of(&gemini_lines()[6..]));
+    let answer = scene.read();
+    assert_eq!(answer.agents["gemini-cli"].unknown["prophet"], 1);
+    let lines = lines_of(&scene);
+    assert_eq!(holding(&lines, "gemini-cli:").len(), 2);
+    assert!(lines.iter().any(|line| {
+        line.starts_with("gemini-cli:k1 Child parent Some(\"g1\") in Some(\"/src/g\")")
+    }));
+    assert_eq!(holding(&lines, "(undone)").len(), 1);
+    assert!(holding(&lines, "(undone)")[0].contains("A wrong turn"));
+    assert!(holding(&lines, "A right turn")[0].starts_with("  3 "));
+    assert_eq!(holding(&lines, "Output { head: \"2 failed\", tail: \"\", error: true").len(), 1);
+    assert_eq!((holding(&lines, "Found it.").len(), holding(&lines, "Draft.").len()), (1, 0));
+    assert_eq!((holding(&lines, "/help").len(), holding(&lines, "no speech").len()), (0, 0));
+}
+
+#[test]
+fn an_older_gemini_file_is_read_until_a_newer_one_takes_its_place() {
+    let scene = Scene::new();
+    let whole = json!({"sessionId": "g1", "startTime": at(0), "messages": gemini_lines()[1..4]});
+    scene.write(".gemini/tmp/0f/chats/session-old-g1.json", &whole.to_string());
+    scene.read();
+    let before = lines_of(&scene);
+    assert_eq!(holding(&before, "Prompt").len(), 1);
+    scene.write(".gemini/tmp/0f/chats/session-old-g1.jsonl", &text_of(&gemini_lines()));
+    let answer = scene.read();
+    assert_eq!((answer.sessions, answer.turns), (1, 3));
+    // To start over with fewer messages takes the others back.
+    let mut lines = gemini_lines();
+    lines.push(json!({"$set": {"messages": gemini_lines()[1..2]}}));
+    scene.write(".gemini/tmp/0f/chats/session-old-g1.jsonl", &text_of(&lines));
+    scene.read();
+    assert_eq!(holding(&lines_of(&scene), "(undone)").len(), 2);
+}
+
+// H8, H13
+#[test]
+fn opencode_has_two_generations_and_changes_rows_in_place() {
+    let scene = Scene::new();
+    let path = scene.write(".local/share/opencode/opencode.db", "");
+    std::fs::remove_file(&path).unwrap();
+    let database = rusqlite::Connection::open(&path).unwrap();
+    database.pragma_update(None, "journal_mode", "WAL").unwrap();
+    database
+        .execute_batch(
+            "CREATE TABLE session (id TEXT, parent_id TEXT, directory TEXT, title TEXT, version TEXT,
+                time_created INTEGER, time_updated INTEGER);
+             CREATE TABLE message (id TEXT, session_id TEXT, data TEXT);
+             CREATE TABLE part (id TEXT, message_id TEXT, session_id TEXT, data TEXT);
+             CREATE TABLE session_message (id TEXT, session_id TEXT, type TEXT, seq INTEGER,
+                time_updated INTEGER, data TEXT);
+             INSERT INTO session VALUES ('ses_one', NULL, '/src/o', 'Slow cache', '1.2', 1790841600000, 1790841660000),
+                ('ses_two', 'ses_one', '/src/o', NULL, '2.0', 1790841600000, 1790841660000);
+             INSERT INTO message VALUES
+                ('msg_1', 'ses_one', '{\"role\":\"user\",\"time\":{\"created\":1790841600000}}'),
+                ('msg_2', 'ses_one', '{\"role\":\"assistant\",\"time\":{\"created\":1790841601000}}'),
+                ('msg_3', 'ses_two', '{\"role\":\"user\"}');
+             INSERT INTO part VALUES ('p1', 'msg_1', 'ses_one', '{\"type\":\"text\",\"text\":\"Why is it slow?\"}'),
+                ('p2', 'msg_1', 'ses_one', '{\"type\":\"text\",\"text\":\"injected\",\"synthetic\":true}'),
+                ('p3', 'msg_2', 'ses_one', '{\"type\":\"tool\",\"callID\":\"c1\",\"tool\":\"bash\",
+                    \"state\":{\"status\":\"error\",
+                    \"input\":{\"command\":\"make test\"},\"error\":\"2 failed\"}}'),
+                ('p4', 'msg_2', 'ses_one', '{\"type\":\"text\",\"text\":\"Found it.\"}'),
+                ('p5', 'msg_2', 'ses_one', '{\"type\":\"hologram\"}'),
+                ('p6', 'msg_3', 'ses_two', '{\"type\":\"text\",\"text\":\"frozen copy\"}');
+             INSERT INTO session_message VALUES ('m1', 'ses_two', 'user', 1, 1, '{\"text\":\"And there?\"}'),
+                ('m2', 'ses_two', 'assistant', 2, 1, '{\"content\":[{\"type\":\"text\",\"text\":\"Here too.\"}]}'),
+                ('m3', 'ses_two', 'shell', 3, 1, '{\"command\":\"ls\",\"output\":\"a b\"}');",
+        )
+        .unwrap();
+    let answer = scene.read();
+    assert_eq!(answer.agents["opencode"].unknown["hologram"], 1);
+    let lines = lines_of(&scene);
+    assert_eq!(holding(&lines, "opencode:").len(), 2);
+    assert!(
+        lines
+            .iter()
+            .any(|line| line.starts_with("opencode:ses_two Child parent Some(\"ses_one\")"))
+    );
+    for text in
+        ["Why is it slow?", "make test", "2 failed", "Found it.", "And there?", "Here too.", "a b"]
+    {
+        assert_eq!(holding(&lines, text).len(), 1, "{text}");
+    }
+    assert!(!scene.disk.holds("frozen copy") && !scene.disk.holds("injected"));
+    database
+        .execute_batch(
+            "INSERT INTO part VALUES ('p7', 'msg_2', 'ses_one', '{\"type\":\"text\",\"text\":\"One thing more.\"}')",
+        )
+        .unwrap();
+    let answer = scene.read();
+    assert_eq!((answer.sessions, answer.turns), (2, 2));
+    assert_eq!(holding(&lines_of(&scene), "One thing more.").len(), 1);
+    // When its agent is gone, reading leaves no file beside the database.
+    drop(database);
+    std::fs::write(path.with_extension("touched"), "").unwrap();
+    let names = || -> Vec<_> {
+        let entries = std::fs::read_dir(path.parent().unwrap()).unwrap();
+        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    let before = names();
+    scene.disk.delete_all();
+    assert_eq!(scene.read().turns, 2);
+    assert_eq!(names(), before);
 }

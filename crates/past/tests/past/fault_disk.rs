@@ -134,7 +134,7 @@ impl PastDisk for FaultDisk {
 
     fn remove_all(&self, names: &[String]) -> io::Result<()> {
         let mut state = self.state.lock().unwrap();
-        for name in names.iter() {
+        for name in names {
             if !state.survives() {
                 return Err(dead());
             }

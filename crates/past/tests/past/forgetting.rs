@@ -71,7 +71,7 @@ fn a_turn_is_forgotten_everywhere_and_the_others_keep_their_numbers() {
     };
     let before = numbers(&scene);
     let answer = forget(&mut scene, &[&turn]);
-    assert_eq!(answer.turns, [turn.clone()]);
+    assert_eq!(answer.turns, std::slice::from_ref(&turn));
     let after = numbers(&scene);
     assert_eq!(after.len(), before.len() - 1);
     assert!(after.iter().all(|number| before.contains(number)));

@@ -5,8 +5,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use past::{
-    Exclusion, MemoryTombstones, Past, PastReadAnswer, PastReadRequest, PastShowRequest, ReadWorld,
-    Surroundings, Tombstones,
+    Exclusion, MemoryTombstones, Past, PastReadAnswer, PastReadRequest, PastShowRequest,
+    PastSurroundings, ReadWorld, Tombstones,
 };
 use serde_json::{Value, json};
 
@@ -56,15 +56,15 @@ impl Scene {
         request: &PastReadRequest,
         tombstones: &dyn Tombstones,
     ) -> past::Result<PastReadAnswer> {
-        let surroundings = Surroundings::of_home(self.home.path());
-        let world = ReadWorld {
+        let surroundings = PastSurroundings::of_home(self.home.path());
+        let mut world = ReadWorld {
             surroundings: &surroundings,
             exclusion: &self.exclusion,
             tombstones,
             now: NOW,
             progress: &mut |_, _| {},
         };
-        past.read(request, world)
+        past.read(request, &mut world)
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -96,7 +96,7 @@ pub(crate) fn append(path: &Path, text: &str) {
 }
 
 pub(crate) fn text_of(lines: &[Value]) -> String {
-    lines.iter().map(|line| format!("{line}\n")).collect()
+    lines.iter().flat_map(|line| [line.to_string(), "\n".to_owned()]).collect()
 }
 
 /// A prompt in Claude Code's form.
@@ -107,6 +107,7 @@ pub(crate) fn asked(uuid: &str, minute: u32, text: &str) -> Value {
 }
 
 /// A block of an answer.
+#[allow(clippy::needless_pass_by_value, reason = "blocks are made where they are passed")]
 pub(crate) fn answered(uuid: &str, minute: u32, message: &str, block: Value) -> Value {
     json!({"type": "assistant", "uuid": uuid, "timestamp": at(minute), "cwd": "/src/a",
         "message": {"id": message, "role": "assistant", "content": [block]}})

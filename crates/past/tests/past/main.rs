@@ -1,5 +1,7 @@
 //! The past from outside: made-up histories of agents are read, asked, broken, killed and forgotten.
 
+#![allow(clippy::unwrap_used)]
+
 mod agents;
 mod fault_disk;
 mod forgetting;

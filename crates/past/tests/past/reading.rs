@@ -35,7 +35,9 @@ fn a_turn_more_costs_little_however_long_the_session_is() {
     let scene = Scene::new();
     // Turns of some five kilobytes, as people have them.
     let output = |n: u32| -> String {
-        (0..700).map(|word| format!("w{} ", (word * 31 + n * 17) % 997)).collect()
+        let words: Vec<String> =
+            (0..700).map(|word| format!("w{}", (word * 31 + n * 17) % 997)).collect();
+        words.join(" ")
     };
     let mut lines = Vec::new();
     for n in 1..1_000 {
@@ -130,7 +132,7 @@ fn torn_long_and_strange_lines_cost_themselves() {
     let all = turns("a", 2);
     let mut text = text_of(&all[..5]);
     text.push_str("{\"type\":\"user\",\"torn\n");
-    text.push_str(&format!("{{\"type\":\"user\",\"x\":\"{}\"}}\n", "y".repeat(17 << 20)));
+    text.extend(["{\"type\":\"user\",\"x\":\"", &"y".repeat(17 << 20), "\"}\n"]);
     text.push_str("\r\n");
     text.push_str(&text_of(&all[5..]).replace('\n', "\r\n"));
     text.push_str("{\"type\":\"user\",\"uuid\":\"z\",\"message\":{\"content\":\"still being wri");
@@ -168,13 +170,13 @@ fn excluded_sessions_are_not_read() {
 // H3
 #[test]
 fn variables_move_the_roots_and_missing_ones_are_no_error() {
-    use past::{HostSystem, Surroundings, readers};
-    let mut surroundings = Surroundings {
+    use past::{HostSystem, PastSurroundings, readers};
+    let mut surroundings = PastSurroundings {
         home: "/home/a".into(),
         system: HostSystem::Linux,
         variables: std::collections::BTreeMap::new(),
     };
-    let roots = |surroundings: &Surroundings, name: &str| -> Vec<String> {
+    let roots = |surroundings: &PastSurroundings, name: &str| -> Vec<String> {
         let reader =
             readers::all().into_iter().find(|reader| reader.agent().name() == name).unwrap();
         reader.roots(surroundings).iter().map(|path| path.display().to_string()).collect()

@@ -18,7 +18,8 @@ fn scene() -> Scene {
     scene.claude("s1", &[
         asked("u1", 1, "Why does the login page flicker?"),
         answered("a1", 1, "m1", text("The session cookie is written twice by the middleware.")),
-        answered("a2", 1, "m1", tool("t1", "Edit", &json!({"file_path": "/src/a/cookies.rs", "old_string": "a", "new_string": "b"}))),
+        answered("a2", 1, "m1", tool("t1", "Edit",
+                &json!({"file_path": "/src/a/cookies.rs", "old_string": "a", "new_string": "b"}))),
         answered("a3", 1, "m1", tool("t2", "Bash", &json!({"command": "cargo nextest run quagmire"}))),
         result("r1", 2, "t2", &json!("error: linker exploded"), true),
         asked("u2", 200, "Rename the flag to verbose."),

@@ -60,7 +60,9 @@ fn everything_is_made_again_from_segments_alone() {
     // The lost index alone is made again, too.
     let index: Vec<String> =
         scene.disk.files().into_keys().filter(|name| name.starts_with("index/")).collect();
-    index.iter().for_each(|name| scene.disk.delete(name));
+    for name in index {
+        scene.disk.delete(&name);
+    }
     let mut past = scene.past();
     past.recover(&scene.tombstones).unwrap();
     assert_eq!(answers(&past), told);
