@@ -22,12 +22,12 @@ pub enum ScrubState {
 
 #[derive(Debug)]
 pub(crate) struct Scrubber {
-    shared: Arc<Shared>,
+    task: Arc<ScrubTask>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct ScrubTask {
     storage: Arc<dyn Storage>,
     work: Mutex<Work>,
     changed: Condvar,
@@ -40,7 +40,7 @@ struct Work {
     error: Option<Error>,
 }
 
-impl Shared {
+impl ScrubTask {
     fn work(&self) -> MutexGuard<'_, Work> {
         self.work.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -64,12 +64,12 @@ impl Shared {
 impl Scrubber {
     pub(crate) fn new(storage: Arc<dyn Storage>) -> Scrubber {
         let (work, changed) = (Mutex::default(), Condvar::new());
-        Scrubber { shared: Arc::new(Shared { storage, work, changed }), thread: Mutex::default() }
+        Scrubber { task: Arc::new(ScrubTask { storage, work, changed }), thread: Mutex::default() }
     }
 
     /// Asks for a rewrite, after whatever is under way.
     pub(crate) fn request(&self) {
-        let mut work = self.shared.work();
+        let mut work = self.task.work();
         work.is_wanted = true;
         if !std::mem::replace(&mut work.is_running, true)
             && let Err(error) = self.spawn()
@@ -80,17 +80,17 @@ impl Scrubber {
     }
 
     fn spawn(&self) -> Result<()> {
-        let shared = Arc::clone(&self.shared);
+        let task = Arc::clone(&self.task);
         let thread = std::thread::Builder::new()
             .name("scrubber".to_owned())
-            .spawn(move || shared.run())
+            .spawn(move || task.run())
             .map_err(|error| Error::Storage(StorageFailure::new(error.to_string(), error)))?;
         *self.thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread);
         Ok(())
     }
 
     pub(crate) fn state(&self) -> ScrubState {
-        let work = self.shared.work();
+        let work = self.task.work();
         match &work.error {
             None if !work.is_running => ScrubState::Done,
             error => ScrubState::Pending(error.clone()),
@@ -100,13 +100,13 @@ impl Scrubber {
     /// Waits for the work that was asked for; true if all of it is done.
     pub(crate) fn wait(&self, patience: Duration) -> bool {
         let started = Instant::now();
-        let mut work = self.shared.work();
+        let mut work = self.task.work();
         while work.is_running {
             let left = patience.saturating_sub(started.elapsed());
             if left.is_zero() {
                 return false;
             }
-            let waited = self.shared.changed.wait_timeout(work, left);
+            let waited = self.task.changed.wait_timeout(work, left);
             work = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         work.error.is_none()

@@ -284,7 +284,7 @@ impl Ledger for FileLedger {
         if tail.has_failed {
             return Err(Error::Poisoned);
         }
-        let _erasing = self.erasing.write().unwrap_or_else(PoisonError::into_inner);
+        let _erase_guard = self.erasing.write().unwrap_or_else(PoisonError::into_inner);
         let mut touched: Vec<Arc<SegmentFile>> = Vec::new();
         let outcome = bodies.iter().try_for_each(|(seq, location)| {
             let Some(segment) = self.segment_of(*seq) else { return Ok(()) };
@@ -320,7 +320,7 @@ impl Ledger for FileLedger {
                 break;
             }
             let bytes = if first == last { end } else { segment.len()? };
-            let _whole = self.erasing.read().unwrap_or_else(PoisonError::into_inner);
+            let _copy_guard = self.erasing.read().unwrap_or_else(PoisonError::into_inner);
             let is_copied = copy_segment(&segment, bytes, &folder, changed.contains(&first))?;
             copies.segments.push((first, bytes));
             copies.copied_bytes += if is_copied { bytes } else { 0 };

@@ -427,11 +427,11 @@ impl Storage for LedgerStorage {
     }
 
     fn rewrite(&self) -> Result<()> {
-        let _alone = self.rewriting.lock().unwrap_or_else(PoisonError::into_inner);
+        let _rewrite_guard = self.rewriting.lock().unwrap_or_else(PoisonError::into_inner);
         let outcome = match self.rewrite_beside() {
             Ok(false) => {
                 // Under such a load the only way is to let everybody wait.
-                let _waiting = self.shadow();
+                let _commit_guard = self.shadow();
                 self.derived.rewrite().map(|()| self.unsynced.store(0, Ordering::Release))
             }
             outcome => outcome.map(drop),
