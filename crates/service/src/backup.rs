@@ -117,10 +117,10 @@ fn copy_view(actor: &ActorName, report: RestoreReport) -> ActorCopy {
 
 /// Whoever answers stands in another folder than whoever asks.
 fn absolute(folder: &Path) -> Result<PathBuf> {
-    match folder.is_absolute() {
-        true => Ok(folder.to_owned()),
-        false => Err(Error::invalid("folder", "must be an absolute path")),
+    if !folder.is_absolute() {
+        return Err(Error::invalid("folder", "must be an absolute path"));
     }
+    Ok(folder.to_owned())
 }
 
 /// A number is that of an entry; anything else is a time.

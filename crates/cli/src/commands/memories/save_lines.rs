@@ -271,9 +271,10 @@ impl Stream<'_> {
                 Err(failure) => judged.push((self.line, Some(failure))),
             }
         }
-        let outcomes = match saves.is_empty() {
-            true => Vec::new(),
-            false => self.inv.ask(SaveManyRequest { saves })?.outcomes,
+        let outcomes = if saves.is_empty() {
+            Vec::new()
+        } else {
+            self.inv.ask(SaveManyRequest { saves })?.outcomes
         };
         let mut outcomes = outcomes.into_iter();
         for (line, refused) in judged {
