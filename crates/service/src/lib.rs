@@ -23,6 +23,7 @@
 pub mod access;
 pub mod activity;
 mod archive;
+pub mod attenuate;
 pub mod attest;
 mod audit;
 pub mod bearer;
@@ -33,7 +34,7 @@ mod change;
 pub mod config;
 mod context;
 mod default_session;
-pub mod delegate;
+mod delegate;
 mod details;
 pub mod embedders;
 pub mod error;
