@@ -1,6 +1,6 @@
 //! Parts of grants: what a delegate hands on, without the owner.
 //!
-//! What must stay true: a part allows nothing that the grant it is made of does not; the kernel checks every link again.
+//! What must stay true: a part allows nothing that the grant it comes of does not; the kernel checks each link again.
 
 use api::grants::Slice;
 use kernel::grants::{Grant, PublicKey, Selector, SignedGrant, check_attenuation};
