@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::dial::{dial, process_of};
+use crate::dial::{dial, is_late, late, process_of};
 use crate::place::{DaemonPlace, STEP};
 use crate::protocol;
 use crate::protocol::{
@@ -242,22 +242,4 @@ impl DaemonClient {
         let (AnswerWait::WhileThere(wait) | AnswerWait::Limit(wait)) = self.wait;
         late(&self.awaited, wait, process_of(self.stream.get_ref()))
     }
-}
-
-/// Nobody waits any longer: what for, how long it was, and what to do.
-pub(crate) fn late(awaited: &str, wait: Duration, process: Option<i32>) -> Error {
-    let seconds = wait.as_secs_f32();
-    let who = process.map_or_else(String::new, |pid| format!(" (process {pid})"));
-    let message = format!("the daemon{who} did not answer in {seconds} s; waited for {awaited}");
-    let hint = match process {
-        Some(pid) => format!(
-            "--wait SECONDS waits longer; if it was stopped, `kill -CONT {pid}` lets it go on and `kill -9 {pid}` ends it"
-        ),
-        None => "--wait SECONDS waits longer".to_owned(),
-    };
-    Error::new(ErrorCode::DaemonSlow, Fault::Busy, message).with_hint(hint)
-}
-
-pub(crate) fn is_late(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
 }

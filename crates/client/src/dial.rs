@@ -6,12 +6,12 @@
 use std::io;
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
+use std::time::Duration;
 
 use api::{Error, ErrorCode, Fault, Result};
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketType};
 
-use crate::connection::{is_late, late};
 use crate::place::{DaemonPlace, failed};
 use crate::private;
 
@@ -98,4 +98,23 @@ pub fn check_uid(found: u32) -> Result<()> {
     let message = format!("the other end of the socket is user {found}, not you (user {own})");
     Err(Error::new(ErrorCode::PeerRefused, Fault::Server, message)
         .with_hint("a home is for its owner; use one of your own with --home DIR"))
+}
+
+/// Nobody waits any longer: what for, how long it was, and what to do.
+pub(crate) fn late(awaited: &str, wait: Duration, process: Option<i32>) -> Error {
+    let seconds = wait.as_secs_f32();
+    let who = process.map_or_else(String::new, |pid| format!(" (process {pid})"));
+    let message = format!("the daemon{who} did not answer in {seconds} s; waited for {awaited}");
+    let hint = match process {
+        Some(pid) => format!(
+            "--wait SECONDS waits longer; if it was stopped, `kill -CONT {pid}` lets it go on and \
+             `kill -9 {pid}` ends it"
+        ),
+        None => "--wait SECONDS waits longer".to_owned(),
+    };
+    Error::new(ErrorCode::DaemonSlow, Fault::Busy, message).with_hint(hint)
+}
+
+pub(crate) fn is_late(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
 }

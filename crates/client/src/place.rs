@@ -7,13 +7,15 @@
 //! lock is the operating system's: it goes with the process that held it, so there is none to clean up.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, Read as _, Write as _};
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use api::{Error, ErrorCode, Fault, Result};
 
 use crate::private;
+
+pub use crate::private::failed;
 
 /// Longest path that every system takes for a socket, with room to spare.
 const SOCKET_PATH_MAX: usize = 100;
@@ -179,10 +181,6 @@ impl DaemonPlace {
 /// The longer of the two names decides, so that both sockets are in one folder.
 fn fits(folder: &Path) -> bool {
     folder.join(BUS).as_os_str().len() <= SOCKET_PATH_MAX
-}
-
-pub fn failed(path: &Path, error: &io::Error) -> Error {
-    Error::new(ErrorCode::Io, Fault::Server, format!("{}: {error}", path.display()))
 }
 
 #[cfg(test)]

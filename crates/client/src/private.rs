@@ -4,11 +4,10 @@
 //! without user ids in the file system every folder passes.
 
 use std::fs::Metadata;
+use std::io;
 use std::path::Path;
 
 use api::{Error, ErrorCode, Fault, Result};
-
-use crate::place::failed;
 
 /// Bits of a mode that let others in.
 const OTHERS: u32 = 0o077;
@@ -39,6 +38,11 @@ fn is_own(_: &Metadata) -> bool {
 #[cfg(not(unix))]
 fn lets_others(_: &Metadata, _: u32) -> bool {
     false
+}
+
+/// A file or folder that could not be used, and why.
+pub fn failed(path: &Path, error: &io::Error) -> Error {
+    Error::new(ErrorCode::Io, Fault::Server, format!("{}: {error}", path.display()))
 }
 
 /// True for a file that only this user could have read and written.

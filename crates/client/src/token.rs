@@ -10,8 +10,7 @@ use std::path::{Path, PathBuf};
 
 use api::{Error, ErrorCode, Fault, Result};
 
-use crate::place::failed;
-use crate::private;
+use crate::private::{self, failed};
 
 /// The name of the file in the home.
 const FILE: &str = "token";

@@ -1,7 +1,7 @@
 //! Places for work that blocks, in kinds that cannot take each other's: who reads never waits for who exports.
 //!
 //! What must stay true: every kind has its own bound, and together they are fewer than the threads that may block, so
-//! that no kind of work can take the threads of another; whoever finds all places taken waits a moment and is then told.
+//! that no kind of work can take the threads of another; whoever finds all places taken waits, and is then told.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -54,13 +54,15 @@ async fn name_caller(State(host): State<Arc<Host>>, request: Request, next: Next
     match caller_of(&parts, "mcp") {
         Ok(mut caller) => {
             caller.author = Author::Agent;
-            let _place = match host.pools.enter(WorkKind::Tool).await {
+            let place = match host.pools.enter(WorkKind::Tool).await {
                 Ok(place) => place,
                 Err(busy) => return Problem::from(busy).into_response(),
             };
             parts.extensions.insert(Backend(Arc::new(HostHandle { host, caller })));
             let answer = next.run(Request::from_parts(parts, body));
-            match tokio::time::timeout(WorkKind::Tool.limit(), answer).await {
+            let answered = tokio::time::timeout(WorkKind::Tool.limit(), answer).await;
+            drop(place);
+            match answered {
                 Ok(response) => response,
                 Err(_) => Problem::new(
                     StatusCode::SERVICE_UNAVAILABLE,

@@ -1,6 +1,6 @@
-//! The connections of HTTP: how many there may be, how long each may take, and which gives way when all places are taken.
+//! The connections of HTTP: how many there may be, how long each may take, and which gives way when all are taken.
 //!
-//! What must stay true: a caller that sends half a request, or nothing, costs a place only until somebody else wants it;
+//! What must stay true: a caller that sends half a request, or nothing, costs a place until somebody else wants it;
 //! a caller that does not read what it asked for is cut off; the connections of HTTP are fewer than the files that the
 //! process may have, so that the socket of the owner is served whatever happens here.
 
@@ -36,11 +36,12 @@ const WRITE_WAIT: Duration = Duration::from_secs(20);
 /// How long to wait when the system has no more files to give.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// For whoever finds every place taken by a request that goes on.
-const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
+    Retry-After: 1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
 
 /// On an answer to somebody who was let in: such a connection is not the first to give way.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Admitted;
+pub(super) struct AdmissionMark;
 
 /// Answers on a listener until `ended`; what is under way then is finished.
 pub(super) async fn serve(
@@ -101,7 +102,7 @@ async fn converse(
         let answer = router.call(request);
         async move {
             let response = answer.await?;
-            if response.extensions().get::<Admitted>().is_some() {
+            if response.extensions().get::<AdmissionMark>().is_some() {
                 goes_on.0.admitted.store(true, Ordering::Relaxed);
             }
             let watched = |body| Body::new(WatchedBody { body, _goes_on: goes_on });

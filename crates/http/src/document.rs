@@ -12,8 +12,9 @@ use crate::problem::ProblemView;
 
 const ABOUT: &str = "Durable, verifiable memory for AI agents. Lists are arrays; `X-Total-Count` says how many there \
                      are in \
-all. Errors are problem details (RFC 9457) with a stable `code`. Everything but `/healthz` is for the owner, who shows the \
-token of the home (`cortex token`, or the file `token` in it), or a cookie (`cortex open`); others show a grant. Agents find their tools at `/mcp` (Model Context Protocol, Streamable HTTP).";
+all. Errors are problem details (RFC 9457) with a stable `code`. Everything but `/healthz` is for the owner, who shows \
+the token of the home (`cortex token`, or the file `token` in it), or a cookie (`cortex open`); others show a grant. \
+Agents find their tools at `/mcp` (Model Context Protocol, Streamable HTTP).";
 
 /// Routes that need no credential: one tells nothing, one is a secret itself.
 const OPEN: [&str; 2] = ["/healthz", "/open/{link}"];
@@ -41,7 +42,7 @@ pub(super) fn complete(described: &OpenApi) -> Value {
                 },
                 "cookie": {
                     "type": "apiKey", "in": "cookie", "name": "cortex-…",
-                    "description": "Of a browser that followed a link of `cortex open`; the name ends with the home's own",
+                    "description": "Of a browser that followed a link of `cortex open`; each home has its name",
                 },
             }),
         );

@@ -20,7 +20,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use proof::Digest;
 
-use crate::connections::Admitted;
+use crate::connections::AdmissionMark;
 use crate::metrics::Metrics;
 use crate::origin;
 use crate::browser;
@@ -205,7 +205,7 @@ pub(super) async fn watch(
         Ok(()) => {
             let mut response = next.run(request).await;
             if known {
-                response.extensions_mut().insert(Admitted);
+                response.extensions_mut().insert(AdmissionMark);
             }
             response
         }

@@ -1,7 +1,7 @@
 //! The HTTP interface: JSON for programs, and the tools of agents at `/mcp`.
 //!
 //! - `connections`: how many there may be, and how long each may take.
-//! - `guard`: which hosts and credentials are let in, on every route; `origin`: which pages; `scoped`: grants as tokens.
+//! - `guard`: which hosts and credentials are let in, on every route; `origin`: which pages; `scoped`: delegates.
 //! - `browser`: the link that makes a browser the owner's, and what a person reads who is not let in.
 //! - `peer`: whose the other end of a connection is, for cookies.
 //! - `input`, `problem`: requests into operations, errors into problem details.
@@ -14,7 +14,7 @@
 //! - `page`: the page for people, embedded.
 //!
 //! What must stay true: routes only translate; every operation runs on a thread that may block; lists are arrays, never
-//! null, with the true total in `X-Total-Count`; whoever shows nothing learns nothing but that somebody is there; a page
+//! null, with the true total in `X-Total-Count`; whoever shows nothing learns only that somebody is there; a page
 //! of another origin never gets an answer.
 
 mod agents;

@@ -1,7 +1,7 @@
 //! Which user of this machine is at the other end of a connection, where the system tells (Linux, loopback).
 //!
 //! Nobody is let in for this: a program of the owner that may not read the owner's files has the same user id. It takes
-//! away only. Browsers send the cookies of a host to all of its ports, so a server of another user that the owner visits
+//! away only. Browsers send the cookies of a host to all of its ports, so a server of another user that the owner calls
 //! gets to see ours; shown by that user, it must be worth nothing. What must stay true: a connection that is not
 //! found, or has no owner any more, counts as another user's.
 
@@ -62,7 +62,7 @@ fn owner_in(table: &str, from: SocketAddr, to: SocketAddr) -> Option<u32> {
     })
 }
 
-/// An address as the table writes it: 32-bit words in the byte order of the machine, in hexadecimal digits, and the port.
+/// An address as the table writes it: 32-bit words in the byte order of the machine, in hexadecimal, and the port.
 fn address(text: &str) -> Option<(IpAddr, u16)> {
     let (ip, port) = text.split_once(':')?;
     let port = u16::from_str_radix(port, 16).ok()?;
@@ -83,7 +83,8 @@ fn address(text: &str) -> Option<(IpAddr, u16)> {
 mod tests {
     use super::*;
 
-    const HEAD: &str = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n";
+    const HEAD: &str =
+        "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid\n";
 
     #[cfg(target_endian = "little")]
     #[test]

@@ -23,6 +23,7 @@
 pub mod access;
 pub mod activity;
 mod archive;
+pub mod attenuate;
 pub mod attest;
 mod audit;
 pub mod auditor;
@@ -37,7 +38,7 @@ pub mod config;
 mod confirm;
 mod context;
 mod default_session;
-pub mod delegate;
+mod delegate;
 mod details;
 pub mod embedders;
 pub mod error;

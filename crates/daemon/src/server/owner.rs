@@ -1,4 +1,4 @@
-//! What shows the owner over HTTP: the token of the home, links that open the page once, and the cookies they turn into.
+//! What shows the owner over HTTP: the token of the home, links that open the page once, and their cookies.
 //!
 //! What must stay true: secrets are compared without telling how much of them was right; a link works once and for a
 //! while; a cookie ends with its time and with the token it came of; whoever replaces the file of the token has

@@ -8,7 +8,7 @@ use clap::Args;
 use ed25519_dalek::SigningKey;
 use kernel::digest::encode_hex;
 use kernel::grants::{Grant, SignedGrant};
-use service::delegate::GrantPart;
+use service::attenuate::GrantPart;
 use service::grant_file::{self, write_secret};
 use service::{Environment as _, SystemEnvironment};
 

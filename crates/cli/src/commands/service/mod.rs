@@ -1,4 +1,5 @@
-//! What stays running or is called by agents: the daemon, its supervisor, MCP, hooks, the terminal interface, and HTTP as its owner.
+//! What stays running or is called by agents: the daemon, its supervisor, MCP, hooks, the terminal interface, and HTTP
+//! as its owner.
 
 pub(crate) mod curl;
 pub(crate) mod hook;

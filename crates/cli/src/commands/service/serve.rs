@@ -56,8 +56,8 @@ pub(crate) struct ServeArgs {
 
 /// Shows whether a daemon runs for this home. Exit code 3 if none does.
 ///
-/// JSON: {running, pid, version, home, socket, http, http_problem, page, uptime_seconds, connections, requests, open_actors,
-/// ends_when_idle_for_seconds, hands: {callosum, running, queued, ended, services, schedule, …}}
+/// JSON: {running, pid, version, home, socket, http, http_problem, page, uptime_seconds, connections, requests,
+/// open_actors, ends_when_idle_for_seconds, hands: {callosum, running, queued, ended, services, schedule, …}}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex status

@@ -113,7 +113,7 @@ pub(crate) fn run(
 pub(crate) fn place(globals: &GlobalArgs, env: &CommandEnv) -> CommandResult<DaemonPlace> {
     let home = home_folder(globals, &env.variables, &env.cwd)?;
     let place = DaemonPlace::new(&home).waiting(wait(globals));
-    // A daemon that does not answer is found out here, where the wait has an end; one that is not there is no error yet.
+    // A daemon that does not answer is found out here, where the wait has an end; none is no error yet.
     drop(DaemonClient::connect(&place)?);
     Ok(place)
 }
