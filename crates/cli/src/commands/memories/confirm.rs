@@ -12,8 +12,8 @@ use crate::output::Output;
 /// Confirms rules and preferences that an agent, an import or a web page proposed.
 ///
 /// What others write as a rule or a preference is shown to agents as proposed, until a person confirms it. A
-/// confirmation is a new version with the same words, by you; what an agent changes later is proposed again. Agents have
-/// no tool for this. The setting trust.agents_may_rule makes rules of all that agents and imports write.
+/// confirmation is a new version with the same words, by you; what an agent changes later is proposed again. Agents
+/// have no tool for this. The setting trust.agents_may_rule makes rules of all that agents and imports write.
 ///
 /// JSON: {confirmed: [{id, title, type, memory_type, created_at, version, changed}]}
 #[derive(Args, Debug)]

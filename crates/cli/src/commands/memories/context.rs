@@ -19,8 +19,8 @@ use crate::output::Output;
 /// With --recent it shows what agents see when they ask for their context: the latest sessions, memories and prompts.
 ///
 /// JSON: {text, digest, root, size, now, tokens, pinned, relevant, outcomes: [{uri, score, standing, proposed, text,
-/// tokens}], overflow: [uri], trimmed, rules_missing, rows_examined, capped}; with --recent {text, project, sessions, prompts, pinned, memories,
-/// left_out}
+/// tokens}], overflow: [uri], trimmed, rules_missing, rows_examined, capped}; with --recent {text, project,
+/// sessions, prompts, pinned, memories, left_out}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex context --project web --budget 2000
