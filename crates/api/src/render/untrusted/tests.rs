@@ -13,6 +13,8 @@ fn no_hostile_text_keeps_its_meaning() {
     for text in TEXTS {
         assert_inert(&lines(text), &[]);
         assert_inert(&format!("- {}", line(text)), &[]);
+        assert_inert(&opening(text), &[]);
+        assert_eq!(opening(&opening(text)), opening(text));
         assert!(!line(text).contains(['\n', '\t']), "{text:?}");
         let mut answer = json!({"hits": [{"title": text, "tags": [text]}], "id": 1});
         value(&mut answer);
