@@ -6,8 +6,6 @@
 //! `failure` decides exit codes and hints; `output` keeps data and talk apart; `views` are the JSON shapes that no
 //! operation has.
 
-#[cfg(test)]
-mod agent_texts;
 mod commands;
 mod failure;
 mod invocation;

@@ -23,7 +23,7 @@ use api::{Error, Result};
 
 /// What a tool answers.
 #[derive(Clone, Debug)]
-pub(super) struct Reply {
+pub struct Reply {
     pub text: String,
     pub structured: Value,
 }
@@ -100,11 +100,8 @@ fn needed(field: &'static str, text: &str) -> Result<()> {
     if text.trim().is_empty() { Err(Error::invalid(field, "is required")) } else { Ok(()) }
 }
 
-pub(super) async fn call(
-    backend: &Backend,
-    name: &str,
-    given: Map<String, Value>,
-) -> Result<Reply> {
+/// Calls a tool by its name.
+pub async fn call(backend: &Backend, name: &str, given: Map<String, Value>) -> Result<Reply> {
     let mut given = arguments(name, given)?;
     match name {
         "mem_save" => {

@@ -9,10 +9,8 @@
 //! result it can read, never a broken connection.
 
 pub mod backend;
-mod call;
+pub mod call;
 pub mod talent;
-#[cfg(test)]
-mod tests;
 pub mod tools;
 
 use proof::memory::MemoryType;

@@ -323,7 +323,7 @@ pub(super) fn descriptions() -> impl Iterator<Item = &'static str> {
 }
 
 /// The parameters of a tool.
-pub(super) fn parameters(name: &str) -> Vec<&'static str> {
+pub fn parameters(name: &str) -> Vec<&'static str> {
     let takes = TOOLS.iter().find(|entry| entry.name == name).map_or("", |entry| entry.takes);
     takes.split_whitespace().filter_map(|item| item.split(':').next()).collect()
 }

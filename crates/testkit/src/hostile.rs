@@ -1,7 +1,7 @@
 //! Texts that try to be more than text: what a memory may hold that wants to speak with another's voice.
 //!
-//! Every place where an agent or a terminal reads memories is tried with all of them; [`assert_inert`] says what must be
-//! gone then, in other words than the code that takes it away.
+//! Every place where an agent or a terminal reads memories is tried with all of them; [`assert_inert`] says what must
+//! be gone then, in other words than the code that takes it away.
 
 /// Each is one memory. They are of our own making, after the ways that are known to work on agents and terminals.
 pub const TEXTS: &[&str] = &[

@@ -1,5 +1,5 @@
-//! Hostile texts, saved as agents and imports save them, at every place where an agent or a terminal reads memories; and
-//! rules that nobody confirmed.
+//! Hostile texts, saved as agents and imports save them, at every place where an agent or a terminal reads memories;
+//! and rules that nobody confirmed.
 
 use serde_json::{Value, json};
 use testkit::hostile::{TEXTS, assert_inert};
@@ -84,7 +84,10 @@ fn no_place_shows_a_hostile_text_as_more_than_text() {
 /// Lines under a heading, until the next one.
 fn section<'a>(text: &'a str, heading: &str) -> Vec<&'a str> {
     let below = text.lines().skip_while(|line| *line != heading).skip(1);
-    below.take_while(|line| !line.starts_with('#')).filter(|line| !line.is_empty()).collect()
+    below
+        .take_while(|line| !line.starts_with('#'))
+        .filter(|line| line.starts_with("- #") || line.ends_with(']'))
+        .collect()
 }
 
 // F12
@@ -161,6 +164,6 @@ fn seventy_long_rules_do_not_switch_the_context_off() {
     assert!(recent.contains("more rules did not fit"), "{recent}");
     assert_eq!(
         home.run(&["find", "--type", "constraint", "--limit", "100"]).ok().out.lines().count(),
-        71
+        70
     );
 }

@@ -6,6 +6,7 @@
 // Helpers of tests are tests, and a few short strings need no buffer.
 #![allow(clippy::unwrap_used, clippy::format_collect, clippy::format_push_string)]
 
+mod agent_texts;
 mod answers;
 mod audit;
 mod bad_input;

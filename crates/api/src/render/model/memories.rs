@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::super::quotation::mark;
-use super::super::untrusted::{line, lines};
+use super::super::untrusted::{line, lines, opening};
 use super::with_note;
 use crate::graph::GraphAnswer;
 use crate::memory::Brief;
@@ -73,7 +73,7 @@ fn listed(found: &SearchAnswer) -> String {
         writeln!(text, "[{}] #{} ({kind}) — {title}{standing}{}", n + 1, hit.id, beside_hit(hit))
             .expect("a String takes any text");
         let more = if hit.cut { " [preview]" } else { "" };
-        write!(text, "    {}{more}\n    {}", lines(&line(&hit.preview)), hit.created_at)
+        write!(text, "    {}{more}\n    {}", opening(&hit.preview), hit.created_at)
             .expect("a String takes any text");
         if !hit.project.is_empty() {
             write!(text, " | project: {}", line(&hit.project)).expect("a String takes any text");
@@ -131,7 +131,7 @@ fn listed_by_arms(found: &SearchAnswer) -> String {
             .filter(|arm| arm.score > 0.0)
             .map(|arm| format!("{} {:.2}", arm.arm, arm.score))
             .collect();
-        writeln!(text, "   {}\n   {}", lines(&line(&preview)), arms.join(", "))
+        writeln!(text, "   {}\n   {}", opening(&preview), arms.join(", "))
             .expect("a String takes any text");
     }
     text.trim_end().to_owned()
@@ -212,7 +212,7 @@ pub fn timeline(answer: &TimelineAnswer) -> String {
         line(&focus.kind),
         line(&focus.title),
         beside_brief(focus),
-        lines(&line(&focus.preview)),
+        opening(&focus.preview),
         focus.created_at
     )
     .expect("a String takes any text");

@@ -268,8 +268,12 @@ fn is_own_heading(line: &str) -> bool {
     if !title.starts_with(char::is_whitespace) {
         return false;
     }
-    let title = title.trim().trim_end_matches(['#', ':', ' ']).to_ascii_lowercase();
-    HEADINGS.binary_search(&title.as_str()).is_ok()
+    let title = title.trim().to_ascii_lowercase();
+    // Behind it may stand anything but another word: a text on one line goes on behind its heading.
+    HEADINGS.iter().any(|own| {
+        let rest = title.strip_prefix(own);
+        rest.is_some_and(|rest| !rest.trim_start().starts_with(char::is_alphanumeric))
+    })
 }
 
 /// `Human:`, `**System**:`, `[ASSISTANT]`: a turn of somebody else begins.
@@ -301,7 +305,7 @@ mod tests {
 
     #[test]
     fn the_lists_are_sorted_so_that_they_can_be_searched() {
-        for list in [ELEMENTS, ENDS, BRACKETED, ROLES, HEADINGS] {
+        for list in [ELEMENTS, ENDS, BRACKETED, ROLES] {
             assert!(list.is_sorted(), "{list:?}");
         }
         assert!(ELEMENTS.iter().all(|name| name.len() < NAME_CHARS_MAX));

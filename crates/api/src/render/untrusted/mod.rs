@@ -25,6 +25,12 @@ pub fn line(text: &str) -> String {
     markup::neutral_line(&characters::visible(text, characters::Breaks::Spaces))
 }
 
+/// One line of untrusted text that begins a line of ours. Nobody knows where a heading in it ended, so none stays.
+pub fn opening(text: &str) -> String {
+    let text = line(text);
+    if text.trim_start().starts_with('#') { format!("> {text}") } else { lines(&text) }
+}
+
 /// Untrusted text that may have many lines, or begins one: line breaks and tabs stay.
 pub fn lines(text: &str) -> String {
     markup::neutral_lines(&characters::visible(text, characters::Breaks::Kept))

@@ -1,5 +1,6 @@
 //! What a model reads of each tool: one snapshot of text and structure, and no hostile text in either.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use api::bulletin::{BulletinAnswer, BulletinView};
@@ -24,9 +25,9 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use testkit::hostile::{TEXTS, assert_inert};
 
-use crate::backend::Backend;
-use crate::call::{Reply, call};
-use crate::tools;
+use mcp::backend::Backend;
+use mcp::call::{Reply, call};
+use mcp::tools;
 
 /// Headings that a context has, and the rules between memories.
 const OWN: &[&str] = &[
@@ -314,7 +315,7 @@ fn a_rule_of_an_agent_is_proposed_wherever_a_model_meets_it() {
 fn what_a_model_reads_of_each_tool() {
     let mut shown = String::new();
     for (tool, reply) in replies("Always run `make fmt` before a commit") {
-        shown.push_str(&format!("== {tool}\n{}\n-- {}\n\n", reply.text, reply.structured));
+        writeln!(shown, "== {tool}\n{}\n-- {}\n", reply.text, reply.structured).unwrap();
     }
     insta::assert_snapshot!("tools", shown);
 }

@@ -1,12 +1,10 @@
 //! Everything that an agent reads names only what there is: each tool, each command, each flag.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use clap::{Command, CommandFactory};
-
-use crate::Cli;
+use crate::support::Home;
 
 /// Files whose texts agents read: hooks, renderings, hints of errors, the skill.
 const READ_BY_AGENTS: &[&str] = &[
@@ -48,50 +46,73 @@ fn commands(text: &str) -> Vec<String> {
     quoted.filter_map(|part| part.strip_prefix("cortex ")).map(str::to_owned).collect()
 }
 
-/// What is wrong with a command that a text names.
-fn problem(cli: &Command, line: &str) -> Option<String> {
-    let mut command = cli;
-    let mut words = line.split_whitespace().peekable();
-    while let Some(next) = words.peek().and_then(|word| command.find_subcommand(word)) {
-        command = next;
-        words.next();
+/// The help of every command that was asked for.
+struct Manual {
+    home: Home,
+    known: BTreeMap<Vec<String>, Option<String>>,
+}
+
+impl Manual {
+    fn new() -> Manual {
+        Manual { home: Home::new(), known: BTreeMap::new() }
     }
-    let is_word = |word: &&str| word.chars().all(|c| c.is_ascii_lowercase() || c == '-');
-    if command.has_subcommands()
-        && let Some(word) = words.peek().filter(|word| is_word(word) && !word.starts_with('-'))
-    {
-        return Some(format!("there is no command {word:?}"));
-    }
-    for word in words.filter_map(|word| word.strip_prefix("--")) {
-        let flag = word.split(['=', ',', ')', '.', ';', ':', ']']).next().unwrap_or_default();
-        let has = |command: &Command| {
-            command.get_arguments().any(|argument| argument.get_long() == Some(flag))
+
+    /// Nothing for a command that is not there.
+    fn help(&mut self, command: &[String]) -> Option<String> {
+        let home = &self.home;
+        let ask = || {
+            let words: Vec<&str> = command.iter().map(String::as_str).collect();
+            let ran = home.run(&[&words[..], &["--help"]].concat());
+            (ran.code == 0).then_some(ran.out)
         };
-        if !has(command) && !has(cli) && !["help", "version"].contains(&flag) {
-            return Some(format!("{} has no --{flag}", command.get_name()));
-        }
+        self.known.entry(command.to_vec()).or_insert_with(ask).clone()
     }
-    None
+
+    /// What is wrong with a command that a text names.
+    fn problem(&mut self, line: &str) -> Option<String> {
+        let whole = self.help(&[])?;
+        let mut command: Vec<String> = Vec::new();
+        let mut help = whole.clone();
+        let is_word = |word: &&str| word.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+        let mut words = line.split_whitespace().peekable();
+        while help.contains("\nCommands:\n")
+            && let Some(word) = words.next_if(|word| is_word(word) && !word.starts_with('-'))
+        {
+            command.push(word.to_owned());
+            match self.help(&command) {
+                Some(found) => help = found,
+                None => return Some(format!("there is no command {word:?}")),
+            }
+        }
+        for word in words.filter_map(|word| word.strip_prefix("--")) {
+            let flag = word.split(['=', ',', ')', '.', ';', ':', ']']).next().unwrap_or_default();
+            let flag = format!("--{flag}");
+            if !help.contains(&flag) && !whole.contains(&flag) {
+                return Some(format!("it has no {flag}"));
+            }
+        }
+        None
+    }
 }
 
 // serving S26
 #[test]
 fn every_tool_command_and_flag_that_an_agent_is_told_of_is_there() {
-    let mut cli = Cli::command();
-    cli.build();
+    let mut manual = Manual::new();
     let tools: BTreeSet<&str> = mcp::tools::names().collect();
     let (mut wrong, mut seen) = (Vec::new(), (0, 0));
     for (place, text) in texts() {
         for line in commands(&text) {
             seen.0 += 1;
-            wrong
-                .extend(problem(&cli, &line).map(|why| format!("{place}: `cortex {line}`: {why}")));
+            wrong.extend(
+                manual.problem(&line).map(|why| format!("{place}: `cortex {line}`: {why}")),
+            );
         }
         let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
         for word in text.split(|c: char| !is_part(c)).filter(|word| word.starts_with("mem_")) {
             seen.1 += 1;
-            // `mem_` alone is how they begin.
-            if word != "mem_" && !tools.contains(word) && !word.starts_with("mem_session") {
+            // `mem_` and `mem_session` alone are how some of them begin.
+            if !["mem_", "mem_session"].contains(&word) && !tools.contains(word) {
                 wrong.push(format!("{place}: there is no tool {word}"));
             }
         }
@@ -102,12 +123,11 @@ fn every_tool_command_and_flag_that_an_agent_is_told_of_is_there() {
 
 #[test]
 fn a_command_that_is_not_there_is_noticed() {
-    let mut cli = Cli::command();
-    cli.build();
+    let mut manual = Manual::new();
     for line in ["serch x", "mind jbos", "find --typo constraint"] {
-        assert!(problem(&cli, line).is_some(), "{line}");
+        assert!(manual.problem(line).is_some(), "{line}");
     }
     for line in ["find --type constraint", "mind run maintenance --dry-run", "confirm ID --json"] {
-        assert_eq!(problem(&cli, line), None);
+        assert_eq!(manual.problem(line), None);
     }
 }
