@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::render::quotation::Author;
+use crate::author::Author;
 
 /// Bytes of a key that makes a retry return the first answer.
 pub const KEY_BYTES_MAX: usize = 128;

@@ -20,6 +20,7 @@ pub mod archive;
 pub mod attest;
 pub mod audit;
 pub mod auditor;
+pub mod author;
 pub mod backup;
 pub mod bulletin;
 pub mod bundle;

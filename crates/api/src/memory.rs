@@ -3,12 +3,13 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::render::quotation::Author;
+use crate::author::Author;
 
 /// Bytes of a memory's content.
 pub const CONTENT_BYTES_MAX: usize = 1_048_576;
 
 /// A memory in full.
+#[expect(clippy::struct_excessive_bools, reason = "states that do not depend on each other")]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct Memory {
     pub id: u64,

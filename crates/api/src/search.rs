@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::render::quotation::Author;
+use crate::author::Author;
 
+#[expect(clippy::struct_excessive_bools, reason = "wishes that do not depend on each other")]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SearchRequest {

@@ -18,7 +18,7 @@ use crate::App;
 use crate::input::{BODY_BYTES_MAX, caller_of};
 use crate::problem::Problem;
 use api::DEFAULT_ACTOR;
-use api::render::quotation::Author;
+use api::author::Author;
 use api::{ErrorCode, Result};
 use axum::http::StatusCode;
 use daemon::pools::WorkKind;

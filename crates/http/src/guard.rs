@@ -20,10 +20,10 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use proof::Digest;
 
+use crate::browser;
 use crate::connections::AdmissionMark;
 use crate::metrics::Metrics;
 use crate::origin;
-use crate::browser;
 use crate::peer::Peer;
 use crate::problem::Problem;
 use crate::{HttpServerSettings, scoped};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use proof::actor::ActorName;
 
-use api::render::quotation::Author;
+use api::author::Author;
 use service::{Caller, Delegate};
 
 /// The delegate as one who asks: under its own name, for the memory its grant is about.

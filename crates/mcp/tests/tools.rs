@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use api::author::Author;
 use api::bulletin::{BulletinAnswer, BulletinView};
 use api::capture::{CaptureAnswer, SuggestAnswer};
 use api::change::{ChangeAnswer, DeleteAnswer};
@@ -13,7 +14,6 @@ use api::prompt::PromptView;
 use api::proof::ProveAnswer;
 use api::read::GetAnswer;
 use api::render::model;
-use api::render::quotation::Author;
 use api::save::{SaveAnswer, SimilarView};
 use api::score::ScoreAnswer;
 use api::search::{ArmView, HitView, NamedView, SearchAnswer};

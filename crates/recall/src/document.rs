@@ -114,7 +114,7 @@ pub fn dense(body: &Body) -> String {
     let mut dense = spoken(body);
     let head = TextHead::of(&body.content);
     if head.speaker.is_some() && dense == body.content.trim() {
-        dense = head.said(&body.content).to_owned();
+        head.said(&body.content).clone_into(&mut dense);
     }
     for text in typed_text(&body.fields) {
         dense.push(' ');

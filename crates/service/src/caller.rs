@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use api::render::quotation::Author;
+use api::author::Author;
 use api::{CallerInfo, ErrorCode, Fault};
 use kernel::Digest;
 use kernel::actor::ActorName;

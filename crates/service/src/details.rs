@@ -1,6 +1,6 @@
 //! Where a memory comes from, as saves and updates say it.
 
-use api::render::quotation::Author;
+use api::author::Author;
 use kernel::memory::{PinnedVersion, Provenance, Source};
 
 use crate::error::{Error, Result};

@@ -27,8 +27,8 @@ pub mod attenuate;
 pub mod attest;
 mod audit;
 pub mod auditor;
-pub mod bearer;
 mod backup;
+pub mod bearer;
 mod bundle;
 pub mod caller;
 mod capture;
@@ -103,6 +103,7 @@ const PENDING_MAX: usize = 512;
 const STRIPES: usize = 64;
 
 /// What can be set about operations.
+#[expect(clippy::struct_excessive_bools, reason = "settings that do not depend on each other")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// The same memory saved again within this time is counted, not stored.

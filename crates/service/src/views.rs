@@ -3,8 +3,8 @@
 //! Times are RFC 3339 in UTC. `type` is the caller's own word (the kind); `memory_type` is one of the nine shapes.
 //! Texts that are not set are empty, lists are never null.
 
+use api::author::Author;
 use api::memory::{Brief, EdgeView, Memory};
-use api::render::quotation::Author;
 use kernel::context::RuleAuthors;
 use kernel::memory::{Body, Edge, Head, MemoryId, Millis, PinnedVersion, Usage, Version};
 use kernel::{Reading, render};

@@ -327,7 +327,7 @@ fn embed(
     let open = || -> CommandResult<Arc<Cortex>> { Ok(Arc::clone(cortex)) };
     let filling = FillPlan::all_at_once();
     fill(&open, &embedder.chosen, &mut cache, &filling, &mut |done, all| {
-        progress.at("embedded", done, all)
+        progress.at("embedded", done, all);
     })?;
     let mut kept = HashSet::new();
     each_text(&cortex.read()?, 0, &mut |id, _, body| {

@@ -5,5 +5,6 @@
 //! decides or prints; it hands a request to whoever answers it.
 
 pub(crate) mod evaluation;
+pub(crate) mod grants;
 pub(crate) mod streams;
 pub(crate) mod words;

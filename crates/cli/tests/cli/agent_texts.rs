@@ -32,7 +32,9 @@ fn files(path: &Path, found: &mut Vec<PathBuf>) {
 fn texts() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut found = Vec::new();
-    READ_BY_AGENTS.iter().for_each(|path| files(&root.join(path), &mut found));
+    for path in READ_BY_AGENTS {
+        files(&root.join(path), &mut found);
+    }
     let of_file = |path: PathBuf| (path.display().to_string(), fs::read_to_string(&path).unwrap());
     let mut texts: Vec<(String, String)> = found.into_iter().map(of_file).collect();
     texts.extend(mcp::standing_texts().into_iter().map(|text| ("mcp".to_owned(), text)));

@@ -219,7 +219,7 @@ fn nothing_that_a_tool_started_outlives_the_run() {
     let end = format!("setsid env -i {left} & disown; {kept}");
     let scene = Scene::new("", &end, "");
     let run = scene.run(&["talent", "run", "keeper", "Go", "--detach"]).ok().out.trim().to_owned();
-    let until = Instant::now() + Duration::from_secs(60);
+    let until = Instant::now() + Duration::from_mins(1);
     while !(alive(&left) && alive(&kept)) {
         assert!(Instant::now() < until, "{}", scene.run(&["talent", "log", &run]).out);
         std::thread::sleep(Duration::from_millis(20));

@@ -25,7 +25,7 @@ fn saved_as(n: usize, text: &str) -> String {
     let kind = ["rule", "preference", "decision", "session_summary", "manual"][n % 5];
     let source = ["observed", "imported", "derived"][n % 3];
     let content = text.replace('\0', " ");
-    let pinned = n % 10 == 0;
+    let pinned = n.is_multiple_of(10);
     json!({
         "title": title, "content": content, "type": kind, "source": source, "project": "web", "pinned": pinned,
         "tags": ["hostile"],

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use api::render::quotation::Author;
+use api::author::Author;
 use api::{Error, ErrorCode, Result};
 use client::connection::DaemonClient;
 use client::place::DaemonPlace;

@@ -189,7 +189,7 @@ impl<'c> Fusion<'c> {
 
 /// What a long text loses. It has something to say to every word, in many places; a short one that has as much says it.
 fn long(tokens: u64) -> u64 {
-    log2(tokens).saturating_sub(log2(LONG_TOKENS)) * LONG_LOSS >> 16
+    (log2(tokens).saturating_sub(log2(LONG_TOKENS)) * LONG_LOSS) >> 16
 }
 
 /// The values of one arm over the candidates.

@@ -146,16 +146,16 @@ pub const KEYS: &[Key] = &[
         about: "How much that counts, in hundredths of being named in the question",
     },
     Key {
-        name: "trust.agents_may_rule",
-        kind: Kind::Flag,
-        default: || json!(false),
-        about: "Rules and preferences that agents and imports write bind without a person who confirms them",
-    },
-    Key {
         name: "recall.ranker",
         kind: Kind::Flag,
         default: || json!(true),
         about: "Order hits by the learned ranker; false: by the arms added by weight",
+    },
+    Key {
+        name: "trust.agents_may_rule",
+        kind: Kind::Flag,
+        default: || json!(false),
+        about: "Rules and preferences that agents and imports write bind without a person who confirms them",
     },
 ];
 

@@ -95,12 +95,8 @@ async fn end(
     recovery: &mut Recovery,
 ) -> io::Result<()> {
     let log = read::read(&found.path)?;
-    let groups = match log.last(RunEventKind::Spawned).and_then(Identity::read) {
-        Some(identity) if identity.is_ours() => vec![identity.pid],
-        Some(_) => Vec::new(),
-        None => Vec::new(),
-    };
-    for group in groups {
+    let identity = log.last(RunEventKind::Spawned).and_then(Identity::read);
+    if let Some(group) = identity.filter(Identity::is_ours).map(|identity| identity.pid) {
         if process::exists(group) {
             recovery.killed += 1;
         }

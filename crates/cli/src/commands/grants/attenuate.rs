@@ -5,16 +5,11 @@ use std::path::PathBuf;
 use api::GrantFiles;
 use api::grants::Slice;
 use clap::Args;
-use ed25519_dalek::SigningKey;
-use kernel::digest::encode_hex;
-use kernel::grants::{Grant, SignedGrant};
-use service::attenuate::GrantPart;
-use service::grant_file::{self, write_secret};
-use service::{Environment as _, SystemEnvironment};
 
-use crate::failure::{CommandResult, Failure};
-use crate::invocation::{CommandEnv, fill_random};
+use crate::failure::CommandResult;
+use crate::invocation::CommandEnv;
 use crate::output::Output;
+use crate::wiring::grants::{PartPlan, attenuate};
 
 /// Makes a grant for less out of one that you hold, for somebody else. Needs neither the owner nor a home.
 ///
@@ -75,54 +70,35 @@ pub(crate) struct AttenuateArgs {
 }
 
 pub(crate) fn run(args: &AttenuateArgs, env: &CommandEnv, out: &mut Output) -> CommandResult {
-    let files = GrantFiles {
-        grant: env.cwd.join(&args.from),
-        key: args.key.as_ref().map(|key| env.cwd.join(key)),
-    };
-    let (_, held) = grant_file::load(files)?;
-    let mut drawn = [0; 32];
-    fill_random(&mut drawn)?;
-    let secret = args.new_key.then(|| SigningKey::from_bytes(&drawn));
-    let audience = match (&args.delegate_key, &secret) {
-        (Some(hex), _) => grant_file::public_key(hex)?,
-        (None, Some(key)) => key.verifying_key().to_bytes(),
-        (None, None) => return Err(Failure::input("give --delegate-key or --new-key")),
-    };
-    let mut nonce = [0; 16];
-    fill_random(&mut nonce)?;
-    let part = GrantPart {
-        name: args.name.clone(),
-        audience,
-        operations: args.operations.clone(),
+    let plan = PartPlan {
+        held: GrantFiles {
+            grant: env.cwd.join(&args.from),
+            key: args.key.as_ref().map(|key| env.cwd.join(key)),
+        },
+        name: &args.name,
+        delegate_key: args.delegate_key.as_deref(),
+        operations: &args.operations,
         include: Slice {
             types: args.types.clone(),
             tags: args.tags.clone(),
             projects: args.projects.clone(),
             ids: args.ids.clone(),
         },
-        expires: args.expires.clone(),
-        use_limit: args.uses,
-        budget_tokens: args.budget,
+        expires: args.expires.as_deref(),
+        uses: args.uses,
+        budget: args.budget,
     };
-    let chain = held.attenuate(part, SystemEnvironment.now()?, nonce)?;
-    let file = grant_file::of_chain(&chain, secret.as_ref())?;
-    let text =
-        serde_json::to_string_pretty(&file).map_err(|error| Failure::input(error.to_string()))?;
-    write_secret(&env.cwd.join(&args.out), &format!("{text}\n"))
-        .map_err(|error| Failure::file(&args.out, error))?;
-    let made = chain.last().map(SignedGrant::grant);
-    let operations =
-        made.map(|grant| grant.operations.iter().map(|one| one.name()).collect::<Vec<_>>());
+    let made = attenuate(plan, &env.cwd.join(&args.out))?;
     let view = serde_json::json!({
-        "id": file.id,
-        "delegate": file.delegate,
+        "id": made.id,
+        "delegate": made.delegate,
         "file": args.out.display().to_string(),
-        "operations": operations,
-        "expires": made.map(|grant| grant.expires.rfc3339()),
-        "public_key": made.map(|grant| encode_hex(&grant.audience)),
-        "line": made.map(Grant::describe),
+        "operations": made.operations,
+        "expires": made.expires,
+        "public_key": made.public_key,
+        "line": made.line,
     });
-    out.either(&view, made.map(Grant::describe).unwrap_or_default())?;
+    out.either(&view, &made.line)?;
     if args.new_key {
         out.say(format_args!(
             "{} holds a secret key; hand it over like a password",

@@ -6,12 +6,11 @@ use api::grants::GrantFile;
 use clap::Args;
 use client::place::DaemonPlace;
 use serde_json::json;
-use service::bearer::Bearers;
-use service::{Environment as _, SystemEnvironment};
 
 use crate::failure::{CommandResult, Failure};
-use crate::invocation::{CommandEnv, GlobalArgs, fill_random, home_folder};
+use crate::invocation::{CommandEnv, GlobalArgs, home_folder};
 use crate::output::Output;
+use crate::wiring::grants::bearer;
 
 /// Makes a bearer token that stands for a grant, for whoever asks over HTTP.
 ///
@@ -40,8 +39,6 @@ pub(crate) fn run(
         .map_err(|error| Failure::file(&args.file, error))?;
     let file: GrantFile = serde_json::from_str(&text)
         .map_err(|error| Failure::input(format!("{}: {error}", args.file.display())))?;
-    let mut drawn = [0; 32];
-    fill_random(&mut drawn)?;
-    let token = Bearers::new(&home).issue(&file, drawn, SystemEnvironment.now()?)?;
+    let token = bearer(&home, &file)?;
     out.either(&json!({"token": token, "id": file.id, "delegate": file.delegate}), &token)
 }

@@ -162,6 +162,6 @@ fn tell(args: &FindArgs, found: &FoundMemories, out: &Output) {
         }
     }
     if let Some(next) = &found.next {
-        out.say(format_args!("more with --cursor {}", next));
+        out.say(format_args!("more with --cursor {next}"));
     }
 }

@@ -88,7 +88,9 @@ pub(crate) fn run(args: &SaveArgs, inv: &Invocation, out: &mut Output) -> Comman
         ..details!(SaveRequest, args.head, args.version)
     };
     let saved = inv.ask_with_key(args.idempotency_key.as_ref(), request)?;
-    people::beside_save(&saved).iter().for_each(|note| out.say(note));
+    for note in people::beside_save(&saved) {
+        out.say(note);
+    }
     let answer = WithRoot::of(inv, &saved)?;
     out.answer(&answer, |_| people::saved(&saved))
 }

@@ -21,8 +21,8 @@ use crate::wiring::words::MemoryRef;
 ///
 /// JSON: {query, hits: [{id, title, type, memory_type, project, scope, session_id, topic_key, created_at, updated_at,
 /// uri, preview, cut, rank, tokens, standing, pinned, superseded_by: [{id, title}], contradicts: [{id, title}], by,
-/// author, proposed, relevance, arms: [{arm, rank, score, weight, by?}], reasons?: [{feature, value, typical, moved}]}],
-/// answerable?: {level, probability}, candidates, mode, model?, by_model?, elsewhere?, note?}
+/// author, proposed, relevance, arms: [{arm, rank, score, weight, by?}], reasons?: [{feature, value, typical,
+/// moved}]}], answerable?: {level, probability}, candidates, mode, model?, by_model?, elsewhere?, note?}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex search how do we rotate the signing key

@@ -282,7 +282,7 @@ fn embed(inv: &Invocation, out: &mut Output) -> CommandResult {
     let _turn_guard = inv.ops().service.embedders().map(|embedders| embedders.background.turn());
     let plan = FillPlan::all_at_once();
     let filled = fill(&open, chosen, &mut cache, &plan, &mut |done, all| {
-        progress.at("embedded", done, all)
+        progress.at("embedded", done, all);
     })?;
     let view = json!({
         "model": chosen.model(), "embedded": filled.embedded, "cut": filled.cut,

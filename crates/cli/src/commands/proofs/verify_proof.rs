@@ -3,8 +3,8 @@
 use std::io::Read;
 use std::path::PathBuf;
 
+use api::author::Author;
 use api::memory::Memory;
-use api::render::quotation::Author;
 use clap::Args;
 use proof::memory::{Body, Head, MemoryId, MemoryType, Millis, Version};
 use proof::{CheckedProof, Digest, PROOF_BYTES_MAX, ProofFile, ProvedFact};

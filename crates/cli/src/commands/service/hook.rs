@@ -15,11 +15,11 @@ use agents::hooks::{
     EventName, HookMemory, HookReply, HookSession, INPUT_BYTES_MAX, Start, reminder, render,
     respond, session_text,
 };
+use api::author::Author;
 use api::bulletin::BulletinRequest;
 use api::capture::CaptureRequest;
 use api::context::ContextRequest;
 use api::prompt::PromptSaveRequest;
-use api::render::quotation::Author;
 use api::session::{SessionEndRequest, SessionGetRequest, SessionStartRequest};
 use api::{CallerInfo, Operation};
 use clap::Args;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use api::render::quotation::Author;
+use api::author::Author;
 use clap::Args;
 use client::place::DaemonPlace;
 use client::pool::ClientPool;
