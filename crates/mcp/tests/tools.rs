@@ -1,5 +1,7 @@
 //! What a model reads of each tool: one snapshot of text and structure, and no hostile text in either.
 
+#![allow(clippy::unwrap_used)]
+
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -234,7 +236,7 @@ impl Echo {
 }
 
 impl Handle for Echo {
-    fn actor(&self) -> &str {
+    fn actor(&self) -> &'static str {
         "default"
     }
 
