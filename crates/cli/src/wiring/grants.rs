@@ -1,7 +1,7 @@
 //! Grants that are made without asking a daemon: a part of one that is held, and a token that stands for one.
 //!
-//! Neither is an operation: the first needs no home at all, the second only the folder of one, and a secret key goes into
-//! a file of the caller's.
+//! Neither is an operation: the first needs no home at all, the second only the folder of one, and a secret key goes
+//! into a file of the caller's.
 
 use std::path::Path;
 
