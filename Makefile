@@ -35,11 +35,12 @@ release: toolchain
 # In the foreground, with the defaults that are built in and the home in ~/.cortex. A second one finds the first.
 run: release
 	@echo
-	@echo "Cortex is at http://127.0.0.1:$${CORTEX_PORT:-7438} while this runs. In another terminal:"
+	@echo "The link below opens the page of Cortex in your browser, while this runs. In another terminal:"
 	@echo "  $(CORTEX) open                      opens the page in your browser"
 	@echo "  $(CORTEX) setup claude-code         connects an agent (codex, gemini-cli, opencode, cursor, vscode, windsurf)"
 	@echo "  $(CORTEX) save 'My first memory' 'What I want to keep.'"
 	@echo "  $(CORTEX) search 'what did I want to keep'"
+	@echo "  $(CORTEX) open                      opens the page with another link"
 	@echo "  $(CORTEX) doctor                    says what is right and what is not"
 	@echo
 	@if $(CORTEX) status >/dev/null 2>&1; then \
