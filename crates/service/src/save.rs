@@ -13,6 +13,7 @@ use kernel::journal::HeadPatch;
 use kernel::memory::{Body, Fields, Head, MemoryId, Scope};
 use kernel::{Cortex, Digest, Reading, ResolvedMemory, keys};
 
+use crate::access::again_if_poisoned;
 use crate::caller::Caller;
 use crate::error::{Error, Result};
 use crate::intake::dedup::{SaveKey, fingerprint, normal_text};
@@ -50,9 +51,14 @@ impl Service {
         if caller.delegate.is_some() {
             return self.save_within(caller, &request);
         }
-        let cortex = self.cortex(caller)?;
+        // An actor that is about to be opened anew takes nothing, so what it refused can be tried again.
+        again_if_poisoned(|| self.save_once(caller, &request))
+    }
+
+    fn save_once(&self, caller: &Caller, request: &SaveRequest) -> Result<SaveAnswer> {
+        let mut cortex = self.cortex(caller)?;
         let state = self.state(&caller.actor);
-        let mut normalized = self.normalized(caller, &request)?;
+        let mut normalized = self.normalized(caller, request)?;
         if let Some(answer) = self.saved_before(caller, &cortex, &normalized)? {
             return Ok(answer);
         }
@@ -83,6 +89,12 @@ impl Service {
             },
         };
         drop(alone);
+        if cortex.is_poisoned() {
+            // It is saved, but what follows from it could not be written down. The actor is opened anew to be read, which
+            // waits until nobody holds it.
+            drop(cortex);
+            cortex = self.cortex(caller)?;
+        }
         let mut answer = self.save_answer(&cortex, status, &receipt, &normalized)?;
         if status == SaveStatus::Created {
             // It is on disk; not to know what is near it is no failure of the save.

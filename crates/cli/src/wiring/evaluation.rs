@@ -68,8 +68,9 @@ pub(crate) struct LabelledSearch<'a> {
     pub(crate) other: Option<ArmWeights>,
     set: &'a LabelledSet,
     ids: HashMap<u64, String>,
-    store_bytes: u64,
     reading: Reading,
+    /// Held so that the store stays open while it is read.
+    cortex: Arc<Cortex>,
     categories: &'a [String],
     now: Millis,
     model: Option<Model<'a>>,
@@ -125,8 +126,8 @@ fn opened<'a>(
         other: None,
         set,
         ids,
-        store_bytes: cortex.size_bytes()?,
         reading: cortex.read()?,
+        cortex,
         categories: plan.categories,
         now: inv.now()?,
         model,
@@ -280,8 +281,8 @@ impl LabelledSearch<'_> {
         self.set.corpus.len()
     }
 
-    pub(crate) fn store_bytes(&self) -> u64 {
-        self.store_bytes
+    pub(crate) fn store_bytes(&self) -> CommandResult<u64> {
+        Ok(self.cortex.size_bytes()?)
     }
 
     /// The model that judges meaning.

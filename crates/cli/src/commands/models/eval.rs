@@ -95,14 +95,14 @@ fn report(args: &EvalArgs, search: &LabelledSearch<'_>, out: &mut Output) -> Com
         "session": objects(&measured.sessions.means()),
         "latency_ms": {"p50": measured.latency(50), "p95": measured.latency(95)},
         "memories": search.memories(),
-        "store_bytes": search.store_bytes(),
+        "store_bytes": search.store_bytes()?,
         "weights": base.to_string(),
         "ranker": !args.no_ranker,
         "calibration": calibration::view(&calibration),
         "embedder": search.embedder(),
     });
     if !out.is_json() {
-        print(out, &measured, search.memories(), search.store_bytes())?;
+        print(out, &measured, search.memories(), search.store_bytes()?)?;
         calibration::print(&calibration, out)?;
     }
     if let Some(other) = search.other {
