@@ -243,16 +243,20 @@ impl Service {
     }
 }
 
-/// Reads again if somebody's write failed meanwhile: what is on disk is not in doubt, and reading it twice changes
-/// nothing.
-pub(super) fn again_if_poisoned<T>(read: impl Fn() -> Result<T>) -> Result<T> {
+/// Tries again if the actor has to be opened anew: somebody's write failed meanwhile, or a derived row turned out to be
+/// damaged, which opening makes again from the ledger. What is damaged after that is damaged in the ledger.
+pub(super) fn again_if_poisoned<T>(ask: impl Fn() -> Result<T>) -> Result<T> {
     let until = Instant::now() + REOPEN_WAIT;
+    let mut was_damaged = false;
     loop {
-        match read() {
+        match ask() {
             Err(error) if error.code() == ErrorCode::Poisoned && Instant::now() < until => {
                 std::thread::sleep(REOPEN_STEP);
             }
-            read => return read,
+            Err(error) if error.code() == ErrorCode::Corrupt && !was_damaged => {
+                was_damaged = true;
+            }
+            answer => return answer,
         }
     }
 }

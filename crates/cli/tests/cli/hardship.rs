@@ -161,3 +161,25 @@ fn a_disk_without_room_loses_nothing_and_the_daemon_lives_on() {
     assert_eq!(stats["observations"].as_u64().unwrap(), kept.len() as u64, "{stats}");
     home.save(&["room again", ""]);
 }
+
+// L2: whatever page of the derived store is bad, the command that meets it answers
+#[test]
+fn a_damaged_index_is_made_again_by_the_command_that_meets_it() {
+    let home = Home::new();
+    for n in 0..30 {
+        home.save(&[&format!("note {n} about cache keys")]);
+    }
+    let root = home.run(&["root"]).ok().out;
+    let store = home.path().join("actors/default/derived.redb");
+    let sound = fs::read(&store).unwrap();
+    for page in (0..sound.len()).step_by(4_096) {
+        let mut damaged = sound.clone();
+        let end = (page + 4_096).min(damaged.len());
+        damaged[page..end].fill(0xa5);
+        fs::write(&store, damaged).unwrap();
+        let found = home.run(&["search", "cache keys", "--json"]).ok().json();
+        assert_eq!(found["hits"].as_array().map(Vec::len), Some(10), "page at {page}: {found}");
+        assert_eq!(home.run(&["root"]).ok().out, root, "page at {page}");
+    }
+    home.run(&["verify"]).ok();
+}
