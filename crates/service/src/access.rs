@@ -243,21 +243,26 @@ impl Service {
     }
 }
 
-/// Tries again if the actor has to be opened anew: somebody's write failed meanwhile, or a derived row turned out to be
-/// damaged, which opening makes again from the ledger. What is damaged after that is damaged in the ledger.
-pub(super) fn again_if_poisoned<T>(ask: impl Fn() -> Result<T>) -> Result<T> {
+/// Reads again if somebody's write failed meanwhile: what is on disk is not in doubt, and reading it twice changes
+/// nothing.
+pub(super) fn again_if_poisoned<T>(read: impl Fn() -> Result<T>) -> Result<T> {
     let until = Instant::now() + REOPEN_WAIT;
-    let mut was_damaged = false;
     loop {
-        match ask() {
+        match again_if_damaged(&read) {
             Err(error) if error.code() == ErrorCode::Poisoned && Instant::now() < until => {
                 std::thread::sleep(REOPEN_STEP);
             }
-            Err(error) if error.code() == ErrorCode::Corrupt && !was_damaged => {
-                was_damaged = true;
-            }
-            answer => return answer,
+            read => return read,
         }
+    }
+}
+
+/// Asks once more if a derived row turned out to be damaged: the actor is opened anew, which makes them again from the
+/// ledger. What is damaged after that is damaged in the ledger.
+pub(super) fn again_if_damaged<T>(ask: impl Fn() -> Result<T>) -> Result<T> {
+    match ask() {
+        Err(error) if error.code() == ErrorCode::Corrupt => ask(),
+        answer => answer,
     }
 }
 

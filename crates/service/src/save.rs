@@ -13,7 +13,7 @@ use kernel::journal::HeadPatch;
 use kernel::memory::{Body, Fields, Head, MemoryId, Scope};
 use kernel::{Cortex, Digest, Reading, ResolvedMemory, keys};
 
-use crate::access::again_if_poisoned;
+use crate::access::again_if_damaged;
 use crate::caller::Caller;
 use crate::error::{Error, Result};
 use crate::intake::dedup::{SaveKey, fingerprint, normal_text};
@@ -51,8 +51,7 @@ impl Service {
         if caller.delegate.is_some() {
             return self.save_within(caller, &request);
         }
-        // An actor that is about to be opened anew takes nothing, so what it refused can be tried again.
-        again_if_poisoned(|| self.save_once(caller, &request))
+        again_if_damaged(|| self.save_once(caller, &request))
     }
 
     fn save_once(&self, caller: &Caller, request: &SaveRequest) -> Result<SaveAnswer> {
@@ -90,8 +89,8 @@ impl Service {
         };
         drop(alone);
         if cortex.is_poisoned() {
-            // It is saved, but what follows from it could not be written down. The actor is opened anew to be read, which
-            // waits until nobody holds it.
+            // It is saved, but what follows from it could not be written down. The actor is opened anew to be read,
+            // which waits until nobody holds it.
             drop(cortex);
             cortex = self.cortex(caller)?;
         }
