@@ -99,7 +99,7 @@ mod tests {
         let exclusion = Exclusion {
             folders: vec![
                 "/src/secret".to_owned(),
-                "/work/*/private".to_owned(),
+                "/code/*/private".to_owned(),
                 "**/keys".to_owned(),
             ],
             agents: Vec::new(),
@@ -109,7 +109,7 @@ mod tests {
         for folder in [
             "/src/secret",
             "/src/secret/deep",
-            "/work/a/private/x",
+            "/code/a/private/x",
             "/any/where/keys",
             "/tmp/x",
             "/private/var/folders/ab/x",
@@ -118,7 +118,7 @@ mod tests {
         ] {
             assert!(exclusion.covers(&session(folder), &marked), "{folder}");
         }
-        for folder in ["/src/secrets", "/work/a/b/private", "/src/tmp", "/home/a/.cortexes", "/"] {
+        for folder in ["/src/secrets", "/code/a/b/private", "/src/tmp", "/home/a/.cortexes", "/"] {
             assert!(!exclusion.covers(&session(folder), &marked), "{folder}");
         }
         let of_agent = Exclusion { agents: vec![PastAgent::Codex], ..Exclusion::default() };

@@ -263,7 +263,7 @@ fn names_have_one_spelling() {
     for (given, name) in [
         ("acme/api", Some("acme/api")),
         ("/home/ann/work/Api/", Some("api")),
-        ("~/work/api", Some("api")),
+        ("~/code/api", Some("api")),
         (r"C:\work\Api", Some("api")),
         ("./api", Some("api")),
         ("../", None),
