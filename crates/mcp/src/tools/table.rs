@@ -28,8 +28,8 @@ pub(super) const TOOLS: [ToolEntry; 22] = [
         core: true,
         eager: true,
         effect: Reads,
-        about: "Find memories by a question in ordinary words: ids, titles, previews, how relevant each is. Looks in \
-                this project and at what is personal; project: \"all\" looks everywhere.",
+        about: "Find memories by a question in ordinary words: ids, titles, previews, relevance. Looks in this project \
+                and at what is personal; project: \"all\" everywhere.",
         also: Some(("mem_get_observation", "mem_get_observation has the whole text.")),
         takes: "query:s* type:s project:s scope:s limit:i max_tokens:i explain:b",
         gives: "notes:a hits:a*",
@@ -41,8 +41,8 @@ pub(super) const TOOLS: [ToolEntry; 22] = [
         core: true,
         eager: true,
         effect: Reads,
-        about: "Recent sessions, prompts and memories of this project (project: \"all\" for all). Call it first, and \
-                after compaction.",
+        about: "Recent sessions, prompts and memories of this project (or project: \"all\"). Call it first, and after \
+                compaction.",
         also: None,
         takes: "project:s scope:s limit:i max_tokens:i",
         gives: "text:s*",
@@ -67,7 +67,7 @@ pub(super) const TOOLS: [ToolEntry; 22] = [
         core: true,
         eager: true,
         effect: Reads,
-        about: "One memory in full, by id. max_tokens cuts it, and says so.",
+        about: "One memory in full, by id.",
         also: None,
         takes: "id:i* max_tokens:i explain:b",
         gives: "id:i* type:s* title:s* content:s*",
@@ -188,7 +188,7 @@ pub(super) const TOOLS: [ToolEntry; 22] = [
         core: false,
         eager: false,
         effect: Reads,
-        about: "Search by words and meaning, with a rank for each hit; explain shows the share of each.",
+        about: "Search by words and meaning, with ranks; explain shows the share of each.",
         also: None,
         takes: "query:s* project:s scope:s limit:i max_tokens:i explain:b",
         gives: "mode:s* notes:a hits:a*",
