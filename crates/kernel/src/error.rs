@@ -234,11 +234,14 @@ impl Error {
     pub(crate) fn io(what: impl std::fmt::Display, error: std::io::Error) -> Error {
         let kind = error.kind();
         let failure = StorageFailure::io(format!("{what}: {error}"), error);
-        match kind {
-            ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
-                Error::DiskFull(failure)
-            }
-            _ => Error::Storage(failure),
+        if is_want_of_room(kind) { Error::DiskFull(failure) } else { Error::Storage(failure) }
+    }
+
+    /// The same error where it is not known that nothing was saved.
+    pub(crate) fn unsettled(self) -> Error {
+        match self {
+            Error::DiskFull(failure) => Error::Storage(failure),
+            other => other,
         }
     }
 
@@ -311,6 +314,11 @@ impl Error {
                 | Error::DiskFull(_)
         )
     }
+}
+
+/// True if the machine refused something because there is no room for it.
+pub(crate) fn is_want_of_room(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge)
 }
 
 #[cfg(test)]

@@ -17,10 +17,9 @@ use crate::birth::{check_birth, live_side};
 use crate::commitments::Commitments;
 use crate::error::{Error, Result};
 use crate::ledger::LedgerStorage;
-use crate::limits::IN_MEMORY_BYTES_MAX;
 use crate::rebuild;
 use crate::scrub::Scrubber;
-use crate::store::{DiskMedium, Medium, MemoryMedium, SCRUB_KEY, Side, Space, Storage, View};
+use crate::store::{DiskMedium, Medium, SCRUB_KEY, Side, Space, Storage, View};
 use crate::writer::{WriterHandle, WriterThread};
 
 impl Cortex {
@@ -59,17 +58,7 @@ impl Cortex {
     )]
     pub fn open_on(medium: Box<dyn Medium>, actor: &ActorName, options: Options) -> Result<Cortex> {
         let medium: Arc<dyn Medium> = medium.into();
-        match Cortex::open_files(&medium, actor, &options) {
-            // A full disk can be read: what is missing is derived in memory.
-            Err(Error::DiskFull(failure)) => match MemoryMedium::new(medium, IN_MEMORY_BYTES_MAX) {
-                Ok(memory) => {
-                    let memory: Arc<dyn Medium> = Arc::new(memory);
-                    Cortex::open_files(&memory, actor, &options)
-                }
-                Err(_) => Err(Error::DiskFull(failure)),
-            },
-            opened => opened,
-        }
+        Cortex::open_files(&medium, actor, &options)
     }
 
     fn open_files(

@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use proof::actor::ActorName;
 
-use super::file::SegmentNames;
 use super::segment::LedgerKey;
+use super::segment_files::SegmentNames;
 use super::{FileLedger, Frame, FrameEntry, Ledger, LedgerPart};
 use crate::birth::{birth, check_birth, live_side};
 use crate::error::{Error, Result};

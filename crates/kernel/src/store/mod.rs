@@ -7,10 +7,13 @@
 //! `RedbStorage` keeps rows. The storage of an actor is `ledger::LedgerStorage`, which keeps the truth in a ledger and
 //! everything else in such a file.
 
+mod backend;
 mod disk;
 mod engine;
-mod in_memory;
+mod fresh_copy;
 mod read_only;
+mod redb_reader;
+mod spill;
 mod view;
 mod write_set;
 
@@ -20,7 +23,6 @@ use std::ops::ControlFlow;
 pub use disk::DiskMedium;
 pub use engine::{EngineOptions, RedbStorage};
 pub(crate) use engine::{RowChanges, STORE_FILE};
-pub(crate) use in_memory::MemoryMedium;
 pub use read_only::ReadOnlyMedium;
 pub use view::View;
 pub use write_set::WriteSet;
@@ -123,7 +125,8 @@ impl DamageNote {
 pub trait Storage: Send + Sync + fmt::Debug {
     fn reader(&self) -> Result<Box<dyn StoreReader + Send>>;
 
-    /// Makes all of `writes` durable, or none. After an error the caller must assume nothing and reopen.
+    /// Makes all of `writes` durable, or none. After `DiskFull` nothing of it is there, and the store goes on unless
+    /// `has_failed` says otherwise; after any other error the caller must assume nothing and reopen.
     fn commit(&self, writes: &WriteSet) -> Result<()>;
 
     /// True once what was committed can no longer be shown, though it is safe: the actor has to be reopened.
@@ -139,6 +142,12 @@ pub trait Storage: Send + Sync + fmt::Debug {
     /// Makes durable what was committed without a wait for the disk.
     fn settle(&self) -> Result<()> {
         Ok(())
+    }
+
+    /// True if the file should be rewritten though nothing was erased: a part of it is in memory since the disk was
+    /// full, and there is room now.
+    fn wants_rewrite(&self) -> bool {
+        false
     }
 
     /// Writes the live content into a fresh file that replaces this one, so that deleted bytes are gone from disk. The
@@ -201,4 +210,9 @@ pub trait Medium: Send + Sync + fmt::Debug {
 
     /// All files that belong to the ledger: segments, and those being made or moved.
     fn segments(&self) -> std::io::Result<Vec<StoreFile>>;
+
+    /// Bytes that can still be written, where anybody knows.
+    fn room(&self) -> std::io::Result<Option<u64>> {
+        Ok(None)
+    }
 }

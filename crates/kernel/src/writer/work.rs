@@ -116,7 +116,15 @@ impl WriterThread {
                 self.hooks.committed();
                 // What was committed is safe, but nobody can read it before the actor is reopened.
                 self.poisoned.fetch_or(self.storage.has_failed(), Ordering::AcqRel);
+                if self.storage.wants_rewrite() {
+                    self.scrubber.heal();
+                }
                 Ok(())
+            }
+            // There was no room, so nothing has happened.
+            Err(error @ Error::DiskFull(_)) if !self.storage.has_failed() => {
+                self.hooks.aborted();
+                Err(error)
             }
             Err(error) => {
                 // The state on disk is unknown now. Going on could acknowledge what a reader never sees.
