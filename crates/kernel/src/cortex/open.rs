@@ -44,8 +44,8 @@ impl Cortex {
         Ok(opened.living_in(folder, lock))
     }
 
-    /// Opens the copy of a shared ledger and brings it up to date. A copy that is not sound is made again, once: what is
-    /// wrong after that is wrong with the shared ledger.
+    /// Opens the copy of a shared ledger and brings it up to date. A copy that is not sound is made again, once: what
+    /// is wrong after that is wrong with the shared ledger.
     fn open_copy(medium: &Arc<dyn Medium>, actor: &ActorName, options: &Options) -> Result<Cortex> {
         let open = || {
             let cortex = Cortex::open_files(medium, actor, options)?;

@@ -36,6 +36,7 @@ mod copy;
 mod file;
 mod former;
 mod frame;
+mod reader;
 mod recovery;
 mod segment;
 mod shared;
@@ -52,10 +53,11 @@ pub(crate) use copy::{LossRule, copy_entries};
 pub use file::FileLedger;
 pub(crate) use file::SegmentNames;
 pub use frame::Location;
+pub use reader::LocationReader;
 pub use segment::{LedgerKey, SegmentHeader};
 pub(crate) use shared::remove_copy;
 pub use shared::{CopyPurpose, LastEntry, SharedJournal, SharedLedgers, SharedSource};
-pub use storage::{LedgerStorage, LocationReader};
+pub use storage::LedgerStorage;
 
 pub use crate::store::SharedEntry;
 

@@ -19,6 +19,7 @@ use proof::Digest;
 use proof::actor::ActorName;
 
 use super::file::SegmentNames;
+use super::reader::LocationReader;
 use super::segment::LedgerKey;
 use super::shared::{MirrorLedger, SharedJournal};
 use super::{FileLedger, Frame, FrameEntry, Ledger, Location, SharedEntry, former};
@@ -28,7 +29,7 @@ use crate::keys::{self, TruthKey};
 use crate::limits::{DAMAGE_NOTES_MAX, REWRITE_PENDING_BYTES_MAX, UNSYNCED_ENTRIES_MAX};
 use crate::store::{
     DamageNote, EngineOptions, KeyRange, Medium, RedbStorage, RowChanges, STORE_FILE, Space,
-    Storage, StoreFile, StoreReader, View, Visit, WriteSet,
+    Storage, StoreFile, StoreReader, View, WriteSet,
 };
 
 pub struct LedgerStorage {
@@ -54,7 +55,7 @@ impl std::fmt::Debug for LedgerStorage {
 
 /// What went wrong since the files were opened.
 #[derive(Debug)]
-struct Health {
+pub(super) struct Health {
     medium: Arc<dyn Medium>,
     /// The derived store can no longer be trusted.
     has_failed: AtomicBool,
@@ -92,7 +93,7 @@ impl Health {
         self.has_failed.load(Ordering::Acquire)
     }
 
-    fn note(&self, note: DamageNote) {
+    pub(super) fn note(&self, note: DamageNote) {
         let mut damage = self.damage.lock().unwrap_or_else(PoisonError::into_inner);
         if damage.len() < DAMAGE_NOTES_MAX {
             damage.insert(note);
@@ -101,7 +102,7 @@ impl Health {
 
     /// Takes an outcome of the derived store. One that is damaged is put aside at once, so that the next open makes it
     /// again; whoever reads from it now still has it open.
-    fn judge<T>(&self, outcome: Result<T>) -> Result<T> {
+    pub(super) fn judge<T>(&self, outcome: Result<T>) -> Result<T> {
         if let Err(Error::Corrupt { place, reason }) = &outcome
             && place == STORE_FILE
         {
@@ -110,7 +111,7 @@ impl Health {
         outcome
     }
 
-    fn distrust(&self, note: DamageNote) {
+    pub(super) fn distrust(&self, note: DamageNote) {
         self.note(note);
         if !self.has_failed.swap(true, Ordering::AcqRel) {
             // If it keeps its name, the next open judges it again.
@@ -482,100 +483,6 @@ impl Storage for LedgerStorage {
     }
 }
 
-/// A state of the derived store, with the entries and bodies it knows of read from the ledger.
-pub struct LocationReader {
-    rows: Box<dyn StoreReader + Send>,
-    ledger: Arc<dyn Ledger>,
-    health: Arc<Health>,
-}
-
-impl std::fmt::Debug for LocationReader {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("LocationReader").field("ledger", &self.ledger).finish_non_exhaustive()
-    }
-}
-
-impl LocationReader {
-    /// The entry and then the body, where they lie in the range, in its direction.
-    fn visit_entry(
-        &self,
-        (seq, location): (u64, Location),
-        range: &KeyRange,
-        visit: &mut Visit<'_>,
-    ) -> Result<ControlFlow<()>> {
-        let mut keys = [TruthKey::Entry(seq), TruthKey::Body(seq)];
-        if range.reverse {
-            keys.reverse();
-        }
-        for part in keys {
-            let (key, read): (_, Result<Option<Vec<u8>>>) = match part {
-                TruthKey::Entry(seq) => {
-                    let key = keys::entry(seq);
-                    let is_inside = range.holds(&key);
-                    (key, is_inside.then(|| self.ledger.entry(seq, location)).transpose())
-                }
-                TruthKey::Body(seq) => {
-                    let key = keys::body(seq);
-                    let is_inside = range.holds(&key);
-                    let body = is_inside.then(|| self.ledger.body(seq, location)).transpose();
-                    (key, body.map(Option::flatten))
-                }
-            };
-            let value = match read {
-                // The key is there, with a value that no reader takes for one.
-                Err(Error::Corrupt { place, reason }) => {
-                    self.note_damage(DamageNote { place, reason });
-                    Some(Vec::new())
-                }
-                read => read?,
-            };
-            if let Some(value) = value
-                && visit(&key, &value)?.is_break()
-            {
-                return Ok(ControlFlow::Break(()));
-            }
-        }
-        Ok(ControlFlow::Continue(()))
-    }
-}
-
-impl StoreReader for LocationReader {
-    fn get(&self, space: Space, key: &[u8]) -> Result<Option<Vec<u8>>> {
-        if space != Space::Truth {
-            return self.health.judge(self.rows.get(space, key));
-        }
-        let Some(part) = keys::parse_truth(key) else { return Ok(None) };
-        let (TruthKey::Entry(seq) | TruthKey::Body(seq)) = part;
-        let Some(location) = location(&*self.rows, seq)? else { return Ok(None) };
-        match part {
-            TruthKey::Entry(_) => self.ledger.entry(seq, location).map(Some),
-            TruthKey::Body(_) => self.ledger.body(seq, location),
-        }
-    }
-
-    fn scan(&self, space: Space, range: &KeyRange, visit: &mut Visit<'_>) -> Result<()> {
-        if space != Space::Truth {
-            return self.health.judge(self.rows.scan(space, range, visit));
-        }
-        // A range that begins with a body has its entry's row before it.
-        let mut rows = range.clone();
-        if let Some(TruthKey::Body(seq)) = keys::parse_truth(&range.from) {
-            rows.from = keys::entry(seq);
-        }
-        self.rows.scan(Space::Truth, &rows, &mut |key, value| {
-            self.visit_entry(parse_location(key, value)?, range, visit)
-        })
-    }
-
-    fn note_damage(&self, note: DamageNote) {
-        self.health.note(note);
-    }
-
-    fn distrust(&self, note: DamageNote) {
-        self.health.distrust(note);
-    }
-}
-
 fn journal_root(reader: &dyn StoreReader, size: u64) -> Result<Digest> {
     let side = live_side(reader)?;
     proof::merkle::log::root(&View::new(reader, side), size)
@@ -588,14 +495,14 @@ fn entries_in(writes: &WriteSet) -> u64 {
     truth.map_or(0, |(_, rows)| rows.keys().filter(is_entry).count() as u64)
 }
 
-fn parse_location(key: &[u8], value: &[u8]) -> Result<(u64, Location)> {
+pub(super) fn parse_location(key: &[u8], value: &[u8]) -> Result<(u64, Location)> {
     match (keys::parse_truth(key), Location::from_bytes(value)) {
         (Some(TruthKey::Entry(seq)), Some(location)) => Ok((seq, location)),
         _ => Err(Error::corrupt(proof::digest::encode_hex(key), "is no place in the ledger")),
     }
 }
 
-fn location(rows: &dyn StoreReader, seq: u64) -> Result<Option<Location>> {
+pub(super) fn location(rows: &dyn StoreReader, seq: u64) -> Result<Option<Location>> {
     let key = keys::entry(seq);
     let row = rows.get(Space::Truth, &key)?;
     row.map(|value| Ok(parse_location(&key, &value)?.1)).transpose()

@@ -1,7 +1,7 @@
 //! The files of a cache: as on any disk, but nobody waits for them.
 //!
-//! What must stay true: only what can be made again from elsewhere lies here. A crash of the machine may leave any mix of
-//! old and new pages, so whoever keeps a cache throws it away when the machine was started anew.
+//! What must stay true: only what can be made again from elsewhere lies here. A crash of the machine may leave any mix
+//! of old and new pages, so whoever keeps a cache throws it away when the machine was started anew.
 
 use std::io;
 

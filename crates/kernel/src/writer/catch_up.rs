@@ -1,9 +1,9 @@
 //! Taking over what other nodes wrote to a shared ledger.
 //!
 //! What must stay true: their entries go through the same `apply` and the same hooks as one's own, in one commit with
-//! everything that follows from them, so that a reader sees an entry exactly when it sees its effects. An entry that this
-//! build does not read, a body that does not belong to its entry and a snapshot whose root is not the one found here are
-//! refused, and with them everything behind.
+//! everything that follows from them, so that a reader sees an entry exactly when it sees its effects. An entry that
+//! this build does not read, a body that does not belong to its entry and a snapshot whose root is not the one found
+//! here are refused, and with them everything behind.
 
 use std::sync::atomic::Ordering;
 
