@@ -125,9 +125,10 @@ fn bytes_below(folder: &std::path::Path) -> Vec<u8> {
     let mut bytes = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        match path.is_dir() {
-            true => bytes.extend(bytes_below(&path)),
-            false => bytes.extend(std::fs::read(path).unwrap()),
+        if path.is_dir() {
+            bytes.extend(bytes_below(&path));
+        } else {
+            bytes.extend(std::fs::read(path).unwrap());
         }
     }
     bytes
@@ -217,7 +218,7 @@ fn what_one_node_erases_is_gone_from_the_journal_and_from_every_copy() {
     first.catch_up().unwrap();
     let third = node(&folders[2], &journal);
     for (cortex, folder) in [first, second, third].into_iter().zip(&folders) {
-        assert!(cortex.wait_for_scrub(std::time::Duration::from_secs(60)));
+        assert!(cortex.wait_for_scrub(std::time::Duration::from_mins(1)));
         assert_clean(&cortex);
         drop(cortex);
         assert!(!is_within(&bytes_below(folder.path()), SECRET));
