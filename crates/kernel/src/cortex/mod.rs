@@ -31,7 +31,7 @@ use crate::error::{Error, Result};
 use crate::find::{FindAnswer, Query};
 use crate::grants::Permission;
 use crate::hook::{JournalHook, SharedState};
-use crate::ledger::{LedgerKey, LedgerStorage};
+use crate::ledger::{LedgerKey, LedgerStorage, SharedSource};
 use crate::limits::{BULK_BYTES_MAX, BULK_COMMANDS_MAX};
 use crate::rebuild::{self, VerifyReport};
 use crate::scrub::{ScrubState, Scrubber};
@@ -58,6 +58,8 @@ pub struct Options {
     pub wait: Duration,
     /// Makes the key of a new ledger: sixteen bytes of chance, from outside as all chance.
     pub ledger_key: Arc<dyn Fn() -> LedgerKey + Send + Sync>,
+    /// Where the truth is, if it is not in the actor's folder: the folder then holds a copy of it.
+    pub shared: Option<SharedSource>,
 }
 
 impl Default for Options {
@@ -68,6 +70,7 @@ impl Default for Options {
             renewing: Arc::new(|_, _| Box::new(|_, _| {})),
             wait: Duration::ZERO,
             ledger_key: Arc::new(|| [0; 16]),
+            shared: None,
         }
     }
 }
@@ -222,6 +225,12 @@ impl Cortex {
         let reader = self.storage.reader()?;
         let side = live_side(&*reader)?;
         Ok(Reading::new(reader, side, self.actor.clone(), Arc::clone(&self.shared)))
+    }
+
+    /// Takes over what other nodes wrote to the shared ledger. Returns the size of the journal then; where nobody else
+    /// writes, the size it has.
+    pub fn catch_up(&self) -> Result<u64> {
+        self.writer().catch_up()
     }
 
     pub fn find(&self, query: &Query, now: Millis) -> Result<FindAnswer> {

@@ -101,6 +101,7 @@ fn copy_truth(
                 .iter()
                 .map(|(entry, body)| FrameEntry { entry, body: body.as_deref() })
                 .collect(),
+            ..Frame::default()
         };
         ledger.append(done, &frame, &|| proof::merkle::log::root(&view, done))?;
         done += parts.len() as u64;

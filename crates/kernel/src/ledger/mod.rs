@@ -38,10 +38,11 @@ mod file;
 mod former;
 mod frame;
 mod health;
-mod location_reader;
+mod reader;
 mod recovery;
 mod segment;
 mod segment_files;
+mod shared;
 mod storage;
 mod tail;
 
@@ -55,10 +56,14 @@ pub use copy::RestorePoint;
 pub(crate) use copy::{LossRule, copy_entries};
 pub use file::FileLedger;
 pub use frame::Location;
-pub use location_reader::LocationReader;
+pub use reader::LocationReader;
 pub use segment::{LedgerKey, SegmentHeader};
 pub(crate) use segment_files::SegmentNames;
+pub(crate) use shared::remove_copy;
+pub use shared::{CopyPurpose, LastEntry, SharedJournal, SharedLedgers, SharedSource};
 pub use storage::LedgerStorage;
+
+pub use crate::store::SharedEntry;
 
 use crate::error::Result;
 
@@ -66,6 +71,8 @@ use crate::error::Result;
 #[derive(Clone, Debug, Default)]
 pub struct Frame<'a> {
     pub entries: Vec<FrameEntry<'a>>,
+    /// Entries before it whose bodies it erases.
+    pub erased: Vec<u64>,
 }
 
 /// An entry with the sealed body beside it, both as canonical bytes.
@@ -122,6 +129,26 @@ pub trait Ledger: Send + Sync + fmt::Debug {
         frame: &Frame<'_>,
         root: &dyn Fn() -> Result<Digest>,
     ) -> Result<Vec<Location>>;
+
+    /// Entries behind `after` that others wrote, in order, a bounded number. Nobody else writes to files.
+    fn foreign(&self, _after: u64) -> Result<Vec<SharedEntry>> {
+        Ok(Vec::new())
+    }
+
+    /// Adds a frame of such entries.
+    fn adopt(
+        &self,
+        after: u64,
+        frame: &Frame<'_>,
+        root: &dyn Fn() -> Result<Digest>,
+    ) -> Result<Vec<Location>> {
+        self.append(after, frame, root)
+    }
+
+    /// True once what was appended is safe but can no longer be read here: the ledger has to be opened anew.
+    fn has_failed(&self) -> bool {
+        false
+    }
 
     /// Visits entries from `from` on, in order, with those that are damaged. An entry that is not there at all, since
     /// its frame or segment is lost, is left out: the visitor sees the gap.

@@ -21,10 +21,11 @@ use proof::Digest;
 use proof::actor::ActorName;
 
 use super::health::{Health, put_aside};
-use super::location_reader::{last_location, location};
+use super::reader::{LocationReader, last_location, location};
 use super::segment::LedgerKey;
 use super::segment_files::SegmentNames;
-use super::{FileLedger, Frame, FrameEntry, Ledger, Location, LocationReader, former};
+use super::shared::{MirrorLedger, SharedJournal};
+use super::{FileLedger, Frame, FrameEntry, Ledger, Location, SharedEntry, former};
 use crate::birth::{birth, live_side};
 use crate::error::{Error, Result};
 use crate::keys::{self, TruthKey};
@@ -84,6 +85,17 @@ impl LedgerStorage {
         options: EngineOptions,
         key: LedgerKey,
     ) -> Result<LedgerStorage> {
+        LedgerStorage::open_copy(medium, actor, options, key, None)
+    }
+
+    /// The same, as a copy of a journal that is elsewhere, if `shared` says so.
+    pub(crate) fn open_copy(
+        medium: impl Into<Arc<dyn Medium>>,
+        actor: &ActorName,
+        options: EngineOptions,
+        key: LedgerKey,
+        shared: Option<Arc<dyn SharedJournal>>,
+    ) -> Result<LedgerStorage> {
         let medium = medium.into();
         former::finish_move(&medium, actor, options, key)?;
         let failed = |error| Error::io("ledger", error);
@@ -123,7 +135,11 @@ impl LedgerStorage {
             health.note(DamageNote::new(place, reason));
         }
         ledger.damage().into_iter().for_each(|note| health.note(note));
-        LedgerStorage::start(Arc::new(ledger), derived, health, known, made_because)
+        let ledger: Arc<dyn Ledger> = match shared {
+            Some(shared) => Arc::new(MirrorLedger::new(ledger, medium, shared)?),
+            None => Arc::new(ledger),
+        };
+        LedgerStorage::start(ledger, derived, health, known, made_because)
     }
 
     fn start(
@@ -256,12 +272,17 @@ impl LedgerStorage {
         let mut rows = RowChanges::new();
         if !frame.entries.is_empty() {
             let root = || journal_root(reader, first - 1);
-            let locations = self.ledger.append(first - 1, &frame, &root)?;
+            frame.erased.clone_from(&erased);
+            let locations = if writes.is_foreign() {
+                self.ledger.adopt(first - 1, &frame, &root)?
+            } else {
+                self.ledger.append(first - 1, &frame, &root)?
+            };
             for (seq, location) in (first..).zip(locations) {
                 rows.insert(keys::entry(seq), Some(location.to_bytes()));
             }
         }
-        if !erased.is_empty() {
+        if !erased.is_empty() && !self.ledger.has_failed() {
             let mut bodies = Vec::with_capacity(erased.len());
             for seq in erased {
                 bodies.extend(location(reader, seq)?.map(|location| (seq, location)));
@@ -357,7 +378,7 @@ impl Storage for LedgerStorage {
             is_refused = matches!(rows, Err(Error::DiskFull(_)));
             let rows = rows?;
             appended = Some(rows.clone());
-            Ok(rows)
+            if self.ledger.has_failed() { Err(Error::Poisoned) } else { Ok(rows) }
         });
         match (self.health.judge(outcome), appended) {
             (Ok(()), Some(rows)) => {
@@ -382,7 +403,11 @@ impl Storage for LedgerStorage {
     }
 
     fn has_failed(&self) -> bool {
-        self.health.has_failed()
+        self.health.has_failed() || self.ledger.has_failed()
+    }
+
+    fn foreign(&self, after: u64) -> Result<Vec<SharedEntry>> {
+        self.ledger.foreign(after)
     }
 
     fn damage(&self) -> Vec<DamageNote> {

@@ -8,6 +8,7 @@
 //! everything else in such a file.
 
 mod backend;
+mod cache_medium;
 mod disk;
 mod engine;
 mod fresh_copy;
@@ -20,6 +21,7 @@ mod write_set;
 use std::fmt;
 use std::ops::ControlFlow;
 
+pub use cache_medium::CacheMedium;
 pub use disk::DiskMedium;
 pub use engine::{EngineOptions, RedbStorage};
 pub(crate) use engine::{RowChanges, STORE_FILE};
@@ -121,6 +123,15 @@ impl DamageNote {
     }
 }
 
+/// An entry in a journal that several nodes write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SharedEntry {
+    pub seq: u64,
+    pub entry: Vec<u8>,
+    /// Absent if it has none or it was erased.
+    pub body: Option<Vec<u8>>,
+}
+
 /// An open store.
 pub trait Storage: Send + Sync + fmt::Debug {
     fn reader(&self) -> Result<Box<dyn StoreReader + Send>>;
@@ -132,6 +143,11 @@ pub trait Storage: Send + Sync + fmt::Debug {
     /// True once what was committed can no longer be shown, though it is safe: the actor has to be reopened.
     fn has_failed(&self) -> bool {
         false
+    }
+
+    /// Entries behind `after` that others wrote, in order, a bounded number.
+    fn foreign(&self, _after: u64) -> Result<Vec<SharedEntry>> {
+        Ok(Vec::new())
     }
 
     /// Damage that was met since the store was opened, and gone around.

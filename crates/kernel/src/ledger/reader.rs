@@ -1,4 +1,6 @@
-//! A state of the derived store whose entries and bodies are read from the ledger.
+//! A state of an actor's storage: rows of the derived store, and entries and bodies from the ledger.
+//!
+//! What must stay true: an entry is seen exactly when the row that says where it is is seen.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
