@@ -349,7 +349,7 @@ mod tests {
         let step = 64 << 20;
         let data = vec![1; step];
         let written =
-            (0..).map(|n| n * step as u64).take_while(|at| spilling.write(*at, &data).is_ok());
+            (0..1_000).map(|n| n * step as u64).take_while(|at| spilling.write(*at, &data).is_ok());
         assert_eq!(written.count() as u64, SPILL_BYTES_MAX / step as u64);
     }
 }
