@@ -65,6 +65,9 @@ impl Service {
             answer.prompts = recent_prompts(&view, &aliases, project.as_deref())?;
             footer = counts(&view)?;
         }
+        let listed = answer.pinned.iter().chain(&answer.memories);
+        let listed: Vec<MemoryId> = listed.filter_map(|brief| MemoryId::new(brief.id)).collect();
+        self.note_shown(caller, &listed)?;
         answer.project = project.unwrap_or_default();
         let room = match request.max_tokens {
             Some(tokens) => ContextRoom::Tokens(tokens),

@@ -21,7 +21,7 @@ use crate::normalized_save::{normal_kind, scope_of};
 use crate::read::memory_id;
 use crate::{Service, learned, newest, parse, views, wording};
 
-/// Hits whose use is noted per search.
+/// Hits that are noted as shown per search.
 const NOTED_MAX: usize = 10;
 /// Features that are named as reasons of a hit.
 const REASONS_MAX: usize = 6;
@@ -113,9 +113,9 @@ impl Service {
             elsewhere = found_elsewhere(&other, project);
         }
         if !request.quiet {
-            let used: Vec<MemoryId> =
+            let shown: Vec<MemoryId> =
                 answer.hits.iter().take(NOTED_MAX).map(|hit| hit.id).collect();
-            self.note_accesses(caller, &used)?;
+            self.note_shown(caller, &shown)?;
         }
         let meaning = answer
             .hits

@@ -88,7 +88,7 @@ impl Service {
             _ => None,
         };
         let focus = views::brief(reading, &head, FOCUS_CHARS, self.rule_authors())?;
-        self.note_accesses(caller, &[id])?;
+        self.note_opened(caller, &[id])?;
         Ok(TimelineAnswer { session, before, focus, after, total: ids.len() })
     }
 }

@@ -232,7 +232,7 @@ impl ImportWriter<'_> {
         if self.touches.is_empty() {
             return Ok(());
         }
-        let touches = Touches { accesses: std::mem::take(&mut self.touches), grants: Vec::new() };
+        let touches = Touches { accesses: std::mem::take(&mut self.touches), ..Touches::default() };
         let stamp = Stamp::new(self.now, self.by);
         let request = Submission { stamp, command: Command::Touch(touches), authority: None };
         self.group.push(Pending { what: "uses".into(), request, effect: Effect::Usage });
