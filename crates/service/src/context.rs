@@ -47,7 +47,8 @@ impl Service {
     ) -> Result<ContextAnswer> {
         let access = self.access(caller, Permission::Context, &request)?;
         let view = access.reading.view();
-        let project = request.project.as_deref().and_then(|name| self.named(&caller.actor, name));
+        let project =
+            self.read_project(caller, request.project.as_deref(), request.default_project);
         let scope = request.scope.as_deref().map(|scope| scope_of(Some(scope)));
         let limit = request.limit.filter(|n| *n > 0).unwrap_or(20).min(LIMIT_MAX);
         let rules = self.rule_authors();

@@ -62,7 +62,7 @@ impl Service {
         let body = Body { title, content, fields: typed };
         let mut draft = Draft::new(body, caller.salt()?);
         draft.kind = Some(kind.clone());
-        draft.project = self.project(caller, request.project.as_deref());
+        draft.project = self.claimed_project(caller, request.project.as_deref());
         draft.scope = scope_of(request.scope.as_deref());
         if let Some(visibility) = &request.visibility {
             draft.visibility = Visibility::parse(visibility)?;

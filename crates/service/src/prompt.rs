@@ -34,7 +34,7 @@ impl Service {
         }
         let cortex = self.cortex(caller)?;
         let state = self.state(&caller.actor);
-        let project = self.project(caller, request.project.as_deref());
+        let project = self.claimed_project(caller, request.project.as_deref());
         let session = self.attach(
             caller,
             &cortex,

@@ -26,7 +26,7 @@ impl Service {
         request: SessionStartRequest,
     ) -> Result<SessionView> {
         let cortex = self.cortex(caller)?;
-        let project = self.project(caller, request.project.as_deref());
+        let project = self.claimed_project(caller, request.project.as_deref());
         let directory = request
             .directory
             .or_else(|| caller.cwd.as_ref().map(|folder| folder.display().to_string()));
@@ -102,7 +102,7 @@ impl Service {
         if request.content.trim().is_empty() {
             return Err(Error::invalid("content", "is empty; say what the session came to"));
         }
-        let project = self.project(caller, request.project.as_deref());
+        let project = self.claimed_project(caller, request.project.as_deref());
         let save = SaveRequest {
             title: format!("Session summary: {}", project.as_deref().unwrap_or("all projects")),
             content: request.content,
@@ -128,8 +128,8 @@ impl Service {
         shown(&view, &self.known_aliases(&caller.actor), session, changed)
     }
 
-    /// The session a save belongs to: the one named (started if it is new), else the newest live one of the project,
-    /// else the default one if the caller wants it.
+    /// The session a save belongs to: the one named (started if it is new), else the live one of the project that spoke
+    /// last, else the default one if the caller wants it.
     pub(super) fn attach(
         &self,
         caller: &Caller,
@@ -146,8 +146,8 @@ impl Service {
             None => {
                 let now = caller.now()?;
                 let aliases = self.known_aliases(&caller.actor);
-                let live = self
-                    .with_tail(state, &reading, now, |tail| tail.newest_live(project, &aliases))?;
+                let live =
+                    self.with_tail(state, &reading, now, |tail| tail.speaking(project, &aliases))?;
                 match live {
                     Some(id) => return Ok(Some(id)),
                     None if default => default_id(project),
