@@ -309,7 +309,7 @@ impl Service {
             suggested_topic_key: suggested,
             entities: entities(title, content),
             redacted: normalized.redacted.clone(),
-            cleaned: String::new(),
+            cleaned: normalized.cleaned.clone(),
             similar: Vec::new(),
             project_note: String::new(),
             type_note: normalized.type_note.clone(),

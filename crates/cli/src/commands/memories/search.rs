@@ -134,7 +134,8 @@ pub(crate) fn search(args: &SearchArgs, inv: &Invocation, out: &mut Output) -> C
 
 pub(crate) fn similar(args: &SimilarArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     let id = args.memory.of(inv.actor())?.get();
-    let request = SearchRequest { similar_to: Some(id), ..args.filters.request()? };
+    let filters = args.filters.request()?;
+    let request = SearchRequest { similar_to: Some(id), default_project: false, ..filters };
     show(&inv.ask(request)?, detail(args.explain), out)
 }
 
