@@ -95,7 +95,7 @@ pub(super) fn happened(head: &Head, version: &Version, body: Option<&Body>) -> M
 }
 
 /// The same for a memory of which only the head was read.
-pub(super) fn when_happened(view: &View<'_>, head: &Head) -> Result<Millis> {
+pub(super) fn when_happened(view: &View<'_>, head: &Head) -> kernel::Result<Millis> {
     let version = view.required_version(head.id, head.version)?;
     let body = match head.memory_type {
         MemoryType::Event => view.body(&version)?,
