@@ -170,7 +170,11 @@ impl Service {
         };
         let redacted = screen.report().note().unwrap_or_default();
         let cleaned = cleaner.told();
-        Ok(ChangeAnswer { redacted, cleaned, ..changed(&cortex, id, &receipt, self.rule_authors())? })
+        Ok(ChangeAnswer {
+            redacted,
+            cleaned,
+            ..changed(&cortex, id, &receipt, self.rule_authors())?
+        })
     }
 
     /// The current version of a memory, as far as the caller may see it.

@@ -217,8 +217,8 @@ fn check_known(given: &str, known: &BTreeSet<String>, aliases: &Aliases) -> Resu
     }
     let similar = name::similar(&normal, known.iter().map(String::as_str));
     let hint = match similar.first() {
-        Some(other) => format!("perhaps {other:?}; `cortex projects list` names those there are"),
-        None => "`cortex projects list` names those there are".to_owned(),
+        Some(other) => format!("perhaps {other:?}; `cortex projects` names those there are"),
+        None => "`cortex projects` names those there are".to_owned(),
     };
     Err(Error::missing("project", given).with_hint(hint))
 }

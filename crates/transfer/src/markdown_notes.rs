@@ -117,7 +117,8 @@ fn note(
     let body = without_heading(body, &title);
     let marks = marks(body);
     // The links that an export puts below a text are edges, and no part of it.
-    let body = if front.text(&["cortex_origin"]).is_some() { without_relations(body) } else { body };
+    let body =
+        if front.text(&["cortex_origin"]).is_some() { without_relations(body) } else { body };
     let head = head(&front, &marks);
     let version = VersionRecord {
         title: title.clone(),

@@ -39,7 +39,8 @@ pub(super) fn read(path: &Path, normalizer: &mut Normalizer<'_>) -> Result<()> {
         .deserialize_any(Whole { reader: &mut reader, normalizer: None })
         .and_then(|()| names.end());
     // One document that ends too early is read as far as it goes. Of lines, the first is a document of its own.
-    let is_cut = whole.as_ref().is_err_and(|error| error.is_eof() && error.line() > 0) && !is_lines(path)?;
+    let is_cut =
+        whole.as_ref().is_err_and(|error| error.is_eof() && error.line() > 0) && !is_lines(path)?;
     if whole.is_err() && !is_cut {
         return lines(path, reader, normalizer);
     }
@@ -51,7 +52,8 @@ pub(super) fn read(path: &Path, normalizer: &mut Normalizer<'_>) -> Result<()> {
     match outcome {
         Err(error) if is_cut && error.is_eof() => {
             let (n, place) = (reader.n, error.line());
-            normalizer.breaks_off(format!("it ends in the middle of line {place}, after {n} memories"));
+            normalizer
+                .breaks_off(format!("it ends in the middle of line {place}, after {n} memories"));
             return Ok(());
         }
         outcome => outcome.map_err(|error| Error::source(path, error))?,

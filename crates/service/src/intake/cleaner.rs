@@ -45,7 +45,9 @@ impl Cleaner {
         if line.len() <= TITLE_BYTES_MAX {
             return (line, None);
         }
-        self.note("the title was too long; its beginning is the title, all of it is in the content");
+        self.note(
+            "the title was too long; its beginning is the title, all of it is in the content",
+        );
         let end = line.floor_char_boundary(TITLE_BYTES_MAX - ELLIPSIS.len());
         let word = line[..end].rfind(' ').filter(|at| *at >= end / 2).unwrap_or(end);
         (format!("{}{ELLIPSIS}", line[..word].trim_end()), Some(line))

@@ -126,7 +126,9 @@ impl ImportWriter<'_> {
         body.fields = stored.fields;
         for before in self.reading.view().versions(id)? {
             let before = self.reading.view().body(&before)?;
-            if before.is_some_and(|it| it.title == body.title && reads_alike(&it.content, &body.content)) {
+            if before
+                .is_some_and(|it| it.title == body.title && reads_alike(&it.content, &body.content))
+            {
                 self.unchanged();
                 return Ok(());
             }
@@ -146,7 +148,10 @@ impl ImportWriter<'_> {
         revision.valid_from = current.valid_from;
         revision.valid_until = current.valid_until;
         revision.expires = current.expires;
-        let edit = origin::short(format!("{}\n{}", revision.body.title, revision.body.content).as_bytes(), 8);
+        let edit = origin::short(
+            format!("{}\n{}", revision.body.title, revision.body.content).as_bytes(),
+            8,
+        );
         let key = origin::version_key(&origin::origin("edit", &id.get().to_string()), &edit);
         let command = Command::Update(Box::new(revision));
         self.push(staged, command, Some(key), version.by.as_ref(), Effect::Version)
