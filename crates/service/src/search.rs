@@ -135,7 +135,7 @@ impl Service {
         };
         let model = query.model.map(|asked| asked.model);
         let is_asked = near.is_none() && !wordless;
-        Ok(SearchAnswer {
+        let mut found = SearchAnswer {
             hits: answer
                 .hits
                 .iter()
@@ -157,7 +157,33 @@ impl Service {
             note,
             query: request.query,
             project: query.project.unwrap_or_default(),
-        })
+        };
+        if access.authority.is_some() && is_asked {
+            blunt(&mut found);
+        }
+        Ok(found)
+    }
+}
+
+/// Takes the exact numbers out of what a delegate learns. How rare a word is follows from all memories, also from those
+/// that no grant shows, and a number would tell whether one of them has a word; a level hardly does.
+fn blunt(found: &mut SearchAnswer) {
+    let thousandths = |level: &str| match level {
+        "strong" => 900,
+        "likely" => 600,
+        "weak" => 300,
+        _ => 0,
+    };
+    for hit in &mut found.hits {
+        hit.relevance = thousandths(&hit.level);
+        hit.rank = f64::from(hit.relevance) / 1_000.0;
+        hit.reasons.clear();
+        // Which arms heard the question is a matter of the hit itself.
+        hit.arms.retain(|arm| arm.score > 0.0);
+        hit.arms.iter_mut().for_each(|arm| (arm.score, arm.rank) = (1.0, 0));
+    }
+    if let Some(answerable) = &mut found.answerable {
+        answerable.probability = thousandths(&answerable.level);
     }
 }
 
