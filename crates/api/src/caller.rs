@@ -37,8 +37,9 @@ pub struct CallerInfo {
     /// The home folder of the person: it is no project by itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub person_home: Option<PathBuf>,
-    /// May a folder that is no repository name a project?
-    pub any_folder: bool,
+    /// The project they work in, where no folder says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
     /// Makes a retry return the first answer instead of acting again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,
@@ -54,6 +55,6 @@ impl CallerInfo {
     /// A caller of an actor who works in no folder.
     pub fn new(actor: impl Into<String>, by: impl Into<String>) -> CallerInfo {
         let (actor, by) = (actor.into(), by.into());
-        CallerInfo { actor, by, any_folder: true, ..CallerInfo::default() }
+        CallerInfo { actor, by, ..CallerInfo::default() }
     }
 }

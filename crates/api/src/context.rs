@@ -18,8 +18,11 @@ pub const BYTES_MAX: usize = 64 * 1_024;
 #[into_params(parameter_in = Query)]
 #[serde(default, deny_unknown_fields)]
 pub struct ContextRequest {
+    /// `all` for every project.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
+    /// True: without a project, the one that the caller works in.
+    pub default_project: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
     /// Memories; 20 if absent.

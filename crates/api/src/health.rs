@@ -26,4 +26,7 @@ pub struct ActorHealth {
     /// What is wrong with the table of merged project names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub projects_problem: Option<Error>,
+    /// Repositories of one name that are kept apart.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub projects_apart: Vec<String>,
 }

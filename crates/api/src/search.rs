@@ -14,8 +14,11 @@ pub struct SearchRequest {
     /// Any of them, besides `type`.
     pub kinds: Vec<String>,
     pub memory_types: Vec<String>,
+    /// `all` for every project.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
+    /// True: without a project, the one that the caller works in and what is personal.
+    pub default_project: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -56,7 +59,7 @@ pub struct SearchAnswer {
     pub candidates: usize,
     /// Which arms found something: `text`, or `text + vectors`; `newest` for a question without words.
     pub mode: String,
-    /// Nothing was found where it was looked for, but this much elsewhere.
+    /// What there is in other projects.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub elsewhere: Option<String>,
     /// The optional model that judged meaning, where memories have a vector of it.

@@ -50,6 +50,9 @@ pub struct ProjectView {
     pub last_activity: String,
     /// Names that mean it, too.
     pub aliases: Vec<String>,
+    /// Repositories whose memories it has, as `host/owner/name`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remotes: Vec<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]

@@ -76,6 +76,9 @@ pub struct ImportReport {
     pub tags_left_out: u64,
     pub references_left_out: u64,
     pub skipped: SkipSummary,
+    /// Where the source breaks off, if it does. What comes before was taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub incomplete: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]

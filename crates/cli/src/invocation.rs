@@ -151,8 +151,6 @@ pub(crate) fn caller(
     let mut caller = Caller::new(actor, by);
     caller.cwd = Some(cwd.to_owned());
     caller.person_home = person_home(variables);
-    // At the command line a folder that is no repository is only where somebody happens to be.
-    caller.any_folder = false;
     caller.environment = Arc::new(FixedEnvironment::new(now, globals.salt_seed));
     if let Some((_, delegate)) = delegate {
         caller.act_as(delegate);

@@ -1,7 +1,8 @@
 //! The tools of agents over HTTP, at `/mcp` (Streamable HTTP).
 //!
 //! The guard of all routes comes first; the protocol's own checks of host and origin are set to the same names, so that
-//! neither depends on the other. No sessions: every request stands for itself, in the revisions that know sessions too,
+//! neither depends on the other. No folder says which project an agent works in, so the address may
+//! (`/mcp?project=web`), or the header `X-Cortex-Project`. No sessions: every request stands for itself, in the revisions that know sessions too,
 //! so that a daemon that was started anew goes on where the old one was.
 
 use std::sync::Arc;
@@ -54,6 +55,7 @@ async fn name_caller(State(host): State<Arc<Host>>, request: Request, next: Next
     match caller_of(&parts, "mcp") {
         Ok(mut caller) => {
             caller.author = Author::Agent;
+            caller.project = named_project(&parts).or(caller.project);
             let place = match host.pools.enter(WorkKind::Tool).await {
                 Ok(place) => place,
                 Err(busy) => return Problem::from(busy).into_response(),
@@ -74,6 +76,13 @@ async fn name_caller(State(host): State<Arc<Host>>, request: Request, next: Next
         }
         Err(problem) => problem.into_response(),
     }
+}
+
+/// The project that an address names: `/mcp?project=web`.
+fn named_project(parts: &axum::http::request::Parts) -> Option<String> {
+    let axum::extract::Query(asked) =
+        axum::extract::Query::<Vec<(String, String)>>::try_from_uri(&parts.uri).ok()?;
+    asked.into_iter().find(|(name, _)| name == "project").map(|(_, project)| project)
 }
 
 fn tools(http: &HttpServerSettings, ops: Arc<Host>) -> Result<Tools> {

@@ -150,7 +150,8 @@ impl<S: Send + Sync> FromRequestParts<S> for Name {
     }
 }
 
-/// Who asks: the actor of the header `X-Cortex-Actor`, and the retry key of `Idempotency-Key`.
+/// Who asks: the actor of the header `X-Cortex-Actor`, the project of `X-Cortex-Project`, and the retry key of
+/// `Idempotency-Key`.
 pub(super) fn caller_of(parts: &Parts, by: &str) -> Result<Caller, Problem> {
     let text = |name: &str| match parts.headers.get(name).map(|value| value.to_str()) {
         None => Ok(None),
@@ -168,6 +169,7 @@ pub(super) fn caller_of(parts: &Parts, by: &str) -> Result<Caller, Problem> {
     // A grant for another's memory is then refused as such.
     caller.actor = actor.unwrap_or(caller.actor);
     caller.idempotency_key = text("idempotency-key")?;
+    caller.project = text("x-cortex-project")?;
     Ok(caller)
 }
 

@@ -396,7 +396,7 @@ fn touches_are_counted_once_per_entry_and_leave_the_head_alone() {
     let touch = |rows: &[(u64, u32, i64)]| {
         let accesses =
             rows.iter().map(|(n, count, t)| Access { id: id(*n), count: *count, at: at(*t) });
-        Command::Touch(Touches { accesses: accesses.collect(), grants: Vec::new() })
+        Command::Touch(Touches { accesses: accesses.collect(), ..Touches::default() })
     };
     assert_refused(&cortex, "no_op", |c| run(c, 2, touch(&[])));
     assert_refused(&cortex, "not_found", |c| run(c, 2, touch(&[(1, 1, 2), (5, 1, 2)])));

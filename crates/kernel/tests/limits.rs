@@ -173,7 +173,7 @@ fn bad_stamps_reasons_and_records_are_refused() {
     let snapshot = |bytes| Command::Snapshot(SnapshotDraft { reason: text(bytes) });
     let touches = |count| {
         let access = Access { id: id(1), count: 1, at: at(2) };
-        Command::Touch(Touches { accesses: vec![access; count], grants: Vec::new() })
+        Command::Touch(Touches { accesses: vec![access; count], ..Touches::default() })
     };
     let cited = |count| {
         let mut attestation = attestation("i", Outcome::Success, &[], &[]);

@@ -123,6 +123,7 @@ pub async fn call(
             let mut request: ContextRequest = read(given)?;
             let room = reader.max_tokens.unwrap_or(CONTEXT_TOKENS);
             request.max_tokens = Some(room.saturating_sub(FIELD_TOKENS));
+            request.default_project = true;
             let text = backend.ask(request).await?.text;
             let structured = Map::from_iter([("text".to_owned(), json!(text))]);
             Ok(ModelAnswer { text, structured })
@@ -215,5 +216,5 @@ fn search_request(given: Map<String, Value>, reader: &ModelReader) -> Result<Sea
         return Err(Error::invalid("query", "is required"));
     }
     let request: SearchRequest = read(given)?;
-    Ok(SearchRequest { explain: reader.explain, ..request })
+    Ok(SearchRequest { explain: reader.explain, default_project: true, ..request })
 }

@@ -15,10 +15,12 @@ mod instructions;
 pub mod talent;
 pub mod tools;
 
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
 use proof::memory::MemoryType;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, GetPromptRequestParams,
-    GetPromptResponse, GetPromptResult, Implementation, ListPromptsResult,
+    GetPromptResponse, GetPromptResult, Implementation, JsonObject, ListPromptsResult,
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
     Prompt, PromptArgument, PromptMessage, ReadResourceRequestParams, ReadResourceResponse,
     ReadResourceResult, Resource, ResourceContents, ResourceTemplate, Role, ServerCapabilities,
@@ -54,11 +56,40 @@ pub struct Server {
     backend: Backend,
     choice: Choice,
     tools: Vec<Tool>,
+    /// The session that the agent at the other end started; nothing where every request may be somebody else's.
+    session: Option<Arc<Mutex<Option<String>>>>,
 }
 
 impl Server {
     pub fn new(backend: Backend, choice: &Choice) -> Server {
-        Server { backend, choice: choice.clone(), tools: choice.listed() }
+        Server { backend, choice: choice.clone(), tools: choice.listed(), session: None }
+    }
+
+    /// The same for one agent: what it saves belongs to the session that it started.
+    pub fn of_one_agent(self) -> Server {
+        Server { session: Some(Arc::default()), ..self }
+    }
+
+    /// Names the session that speaks, where a call names none.
+    fn with_session(&self, tool: &str, arguments: &mut JsonObject) {
+        let belongs = ["mem_save", "mem_save_prompt", "mem_session_summary", "mem_capture_passive"];
+        if belongs.contains(&tool)
+            && arguments.get("session_id").is_none_or(Value::is_null)
+            && let Some(session) = self.session.as_ref().and_then(|session| lock(session).clone())
+        {
+            arguments.insert("session_id".to_owned(), Value::String(session));
+        }
+    }
+
+    /// Keeps in mind which session the agent started, until it ends it.
+    fn heard(&self, tool: &str, id: Option<&str>) {
+        let (Some(session), Some(id)) = (&self.session, id) else { return };
+        let mut session = lock(session);
+        match tool {
+            "mem_session_start" => *session = Some(id.to_owned()),
+            "mem_session_end" if session.as_deref() == Some(id) => *session = None,
+            _ => {}
+        }
     }
 
     /// Who reads what is answered without arguments of its own.
@@ -72,6 +103,11 @@ impl Server {
         let named = parts.and_then(|parts| parts.extensions.get::<Backend>());
         named.unwrap_or(&self.backend).clone()
     }
+}
+
+/// A panic elsewhere leaves a name that is right or missing.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn wire(error: &Error) -> ErrorData {
@@ -113,10 +149,13 @@ impl ServerHandler for Server {
             let message = format!("no tool {:?}; there are {}", request.name, names.join(", "));
             return Err(ErrorData::invalid_params(message, None));
         }
-        let arguments = request.arguments.unwrap_or_default();
+        let mut arguments = request.arguments.unwrap_or_default();
+        self.with_session(&request.name, &mut arguments);
+        let id = arguments.get("id").and_then(Value::as_str).map(str::to_owned);
         let (backend, tools) = (self.backend(&context), self.choice.names());
         let result = match call::call(&backend, tools, &request.name, arguments).await {
             Ok(answer) => {
+                self.heard(&request.name, id.as_deref());
                 let mut result = CallToolResult::success(vec![ContentBlock::text(answer.text)]);
                 result.structured_content = Some(Value::Object(answer.structured));
                 result
@@ -172,7 +211,8 @@ impl ServerHandler for Server {
     ) -> Result<ReadResourceResponse, ErrorData> {
         let backend = self.backend(&context);
         let text = if request.uri == "cortex://context" {
-            backend.ask(ContextRequest::default()).await.map(|answer| answer.text)
+            let asked = ContextRequest { default_project: true, ..ContextRequest::default() };
+            backend.ask(asked).await.map(|answer| answer.text)
         } else if request.uri == BULLETIN {
             let asked = BulletinRequest { as_prompt: true, ..BulletinRequest::default() };
             let answer = backend.ask(asked).await;

@@ -116,9 +116,9 @@ pub fn importance_at(
     decayed_importance(head.importance, exempt, last_used(version, usage).get(), now.get(), policy)
 }
 
-/// When a memory was last read or rewritten.
+/// When a memory was last read, shown or rewritten.
 pub fn last_used(version: &Version, usage: &Usage) -> Millis {
-    usage.last_access.unwrap_or(version.created).max(version.created)
+    usage.last_seen().unwrap_or(version.created).max(version.created)
 }
 
 /// The types that words stand for; a kind stands for its type.

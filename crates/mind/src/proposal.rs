@@ -282,7 +282,7 @@ fn step(
             }
             if let Some((count, at)) = *access {
                 let accesses = vec![Access { id, count, at }];
-                submit(Command::Touch(Touches { accesses, grants: Vec::new() }))?;
+                submit(Command::Touch(Touches { accesses, ..Touches::default() }))?;
             }
             for parent in parents {
                 submit(Command::Tombstone(removal(parent, &format!("{reason}; now #{id}"))))?;

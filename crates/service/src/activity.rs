@@ -76,7 +76,8 @@ pub fn summary(view: &View<'_>, entry: &Entry, payload: &Payload) -> kernel::Res
         Payload::AddEdge(p) => format!("{} {} {}", p.src, p.relation.name(), p.dst),
         Payload::RemoveEdge(p) => format!("{} {} {}", p.src, p.relation.name(), p.dst),
         Payload::Touch(p) => {
-            format!("{} memories, {} grants", p.accesses.len(), p.grants.len())
+            let shown = p.shown.as_ref().map_or(0, Vec::len);
+            format!("{} memories, {shown} shown, {} grants", p.accesses.len(), p.grants.len())
         }
         Payload::FindLate(p) => format!("{} results at {} entries", p.results.len(), p.size),
         Payload::Attest(p) => {

@@ -113,7 +113,8 @@ impl Service {
                 if !may_be_archived(&head) || connected || kept.contains(&id) {
                     return Ok(ControlFlow::Continue(()));
                 }
-                let score = score::thousandths(&head, &usage, now);
+                let happened = views::when_happened(&view, &head)?;
+                let score = score::thousandths(&head, happened, &usage, now);
                 if score < self.settings.archive_below {
                     if stale.found.len() == SWEEP_MAX {
                         stale.capped = true;

@@ -108,8 +108,8 @@ pub struct Caller {
     pub cwd: Option<PathBuf>,
     /// The home folder of the person: no project by itself.
     pub person_home: Option<PathBuf>,
-    /// May a folder that is no repository name a project?
-    pub any_folder: bool,
+    /// The project they work in, where no folder says so.
+    pub project: Option<String>,
     /// Makes a retry return the first answer instead of acting again.
     pub idempotency_key: Option<String>,
     pub environment: Arc<dyn Environment>,
@@ -128,7 +128,7 @@ impl Caller {
             author: Author::Person,
             cwd: None,
             person_home: None,
-            any_folder: true,
+            project: None,
             idempotency_key: None,
             environment,
             delegate: None,
@@ -149,7 +149,7 @@ impl Caller {
         caller.author = info.author;
         caller.cwd.clone_from(&info.cwd);
         caller.person_home.clone_from(&info.person_home);
-        caller.any_folder = info.any_folder;
+        caller.project.clone_from(&info.project);
         caller.idempotency_key.clone_from(&info.idempotency_key);
         if let Some(now) = info.now {
             caller.environment = Arc::new(FixedEnvironment::new(Some(Millis(now)), None));
@@ -168,7 +168,7 @@ impl Caller {
             author: self.author,
             cwd: self.cwd.clone(),
             person_home: self.person_home.clone(),
-            any_folder: self.any_folder,
+            project: self.project.clone(),
             idempotency_key: self.idempotency_key.clone(),
             now: None,
             grant: self.delegate.as_ref().and_then(|delegate| delegate.files().cloned()),

@@ -20,7 +20,7 @@ impl Service {
             duplicates: learned.repeated,
             ..CaptureAnswer::default()
         };
-        let project = self.project(caller, request.project.as_deref());
+        let project = self.claimed_project(caller, request.project.as_deref());
         let source = request.source.unwrap_or_else(|| "mcp-passive".to_owned());
         for (n, learning) in learned.learnings.into_iter().enumerate() {
             if self.is_known(caller, project.as_deref(), &learning.content)? {

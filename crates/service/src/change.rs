@@ -18,6 +18,7 @@ use crate::caller::Caller;
 use crate::details::ProvenanceRequest;
 use crate::embedders::cache_folder;
 use crate::error::{Error, Result};
+use crate::intake::cleaner::Cleaner;
 use crate::intake::topic;
 use crate::normalized_save::{clean_value, normal_kind, scope_of};
 use crate::read::memory_id;
@@ -97,8 +98,23 @@ impl Service {
         let id = memory_id(request.id)?;
         let cortex = self.opened(caller)?;
         let mut screen = self.screen();
-        for text in [&mut request.title, &mut request.content].into_iter().flatten() {
-            *text = screen.text(text);
+        let mut cleaner = Cleaner::default();
+        if let Some(text) = &mut request.content {
+            *text = cleaner.text(screen.text(text));
+        }
+        if let Some(title) = &mut request.title {
+            let (cut, whole) = cleaner.title(screen.text(title));
+            *title = cut;
+            if whole.is_some() {
+                let content = match request.content.take() {
+                    Some(content) => content,
+                    None => {
+                        let body = self.resolved(caller, &cortex, id)?.body;
+                        body.map(|body| body.content).unwrap_or_default()
+                    }
+                };
+                request.content = Some(Cleaner::under(content, whole));
+            }
         }
         request.fields.values_mut().for_each(|value: &mut Value| clean_value(value, &mut screen));
         for text in &mut request.field_texts {
@@ -153,7 +169,12 @@ impl Service {
             }
         };
         let redacted = screen.report().note().unwrap_or_default();
-        Ok(ChangeAnswer { redacted, ..changed(&cortex, id, &receipt, self.rule_authors())? })
+        let cleaned = cleaner.told();
+        Ok(ChangeAnswer {
+            redacted,
+            cleaned,
+            ..changed(&cortex, id, &receipt, self.rule_authors())?
+        })
     }
 
     /// The current version of a memory, as far as the caller may see it.

@@ -14,7 +14,7 @@ use api::session::SessionView;
 use kernel::context::RuleAuthors;
 use kernel::grants::Permission;
 use kernel::keys::{self, Index};
-use kernel::memory::{Head, MemoryId, MemoryType, Scope};
+use kernel::memory::{Head, MemoryId, MemoryType, Millis, Scope};
 use kernel::store::View;
 
 use crate::access::ActorAccess;
@@ -47,7 +47,8 @@ impl Service {
     ) -> Result<ContextAnswer> {
         let access = self.access(caller, Permission::Context, &request)?;
         let view = access.reading.view();
-        let project = request.project.as_deref().and_then(|name| self.named(&caller.actor, name));
+        let project =
+            self.read_project(caller, request.project.as_deref(), request.default_project);
         let scope = request.scope.as_deref().map(|scope| scope_of(Some(scope)));
         let limit = request.limit.filter(|n| *n > 0).unwrap_or(20).min(LIMIT_MAX);
         let rules = self.rule_authors();
@@ -65,6 +66,9 @@ impl Service {
             answer.prompts = recent_prompts(&view, &aliases, project.as_deref())?;
             footer = counts(&view)?;
         }
+        let listed = answer.pinned.iter().chain(&answer.memories);
+        let listed: Vec<MemoryId> = listed.filter_map(|brief| MemoryId::new(brief.id)).collect();
+        self.note_shown(caller, &listed)?;
         answer.project = project.unwrap_or_default();
         let room = match request.max_tokens {
             Some(tokens) => ContextRoom::Tokens(tokens),
@@ -191,26 +195,40 @@ fn chosen(
             Ok(if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         })?;
     }
-    newest.sort_by(|a, b| b.updated.cmp(&a.updated).then(b.id.cmp(&a.id)));
-    newest.truncate(LOOKED_AT);
+    let mut dated = newest
+        .into_iter()
+        .map(|head| Ok((last_changed(&view, &head)?, head)))
+        .collect::<Result<Vec<_>>>()?;
+    dated.sort_by(|a, b| b.0.cmp(&a.0).then(b.1.id.cmp(&a.1.id)));
+    dated.truncate(LOOKED_AT);
     // Half by time alone, so that what just happened is there; half by what it is worth.
-    let mut chosen: Vec<Head> = newest.drain(..newest.len().min(limit.div_ceil(2))).collect();
+    let mut chosen: Vec<(Millis, Head)> =
+        dated.drain(..dated.len().min(limit.div_ceil(2))).collect();
     let learned = learned::weights(&view)?;
     let mut rest = Vec::new();
-    for head in newest {
+    for (changed, head) in dated {
         let usage = view.usage(head.id)?;
         let superseded = usage.superseded > 0;
         let worth = match &learned {
-            None => score::thousandths(&head, &usage, now),
+            None => {
+                let happened = views::when_happened(&view, &head)?;
+                score::thousandths(&head, happened, &usage, now)
+            }
             Some(weights) => learned::worth(&head, &usage, now, weights),
         };
-        rest.push((superseded, std::cmp::Reverse(worth), head));
+        rest.push((superseded, std::cmp::Reverse(worth), (changed, head)));
     }
-    rest.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)).then(b.2.id.cmp(&a.2.id)));
-    chosen.extend(rest.into_iter().take(limit - chosen.len()).map(|(_, _, head)| head));
-    chosen.sort_by(|a, b| b.updated.cmp(&a.updated).then(b.id.cmp(&a.id)));
+    rest.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)).then(b.2.1.id.cmp(&a.2.1.id)));
+    chosen.extend(rest.into_iter().take(limit - chosen.len()).map(|(_, _, dated)| dated));
+    chosen.sort_by(|a, b| b.0.cmp(&a.0).then(b.1.id.cmp(&a.1.id)));
+    let chosen = chosen.into_iter().map(|(_, head)| head).collect();
     let briefs = |heads: Vec<Head>| {
         heads.iter().map(|head| views::brief(reading, head, 200, rules)).collect::<Result<Vec<_>>>()
     };
     Ok((briefs(pinned)?, briefs(chosen)?))
+}
+
+/// When a memory last changed; of one that never did, when what it says happened. An import of old notes is no news.
+fn last_changed(view: &View<'_>, head: &Head) -> Result<Millis> {
+    if head.updated > head.created { Ok(head.updated) } else { views::when_happened(view, head) }
 }

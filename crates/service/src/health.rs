@@ -21,7 +21,10 @@ impl Service {
         for actor in self.home.actors()? {
             let mut health = ActorHealth { actor: actor.to_string(), ..ActorHealth::default() };
             health.problem = self.look_at(caller, &actor, &mut health).err().map(Into::into);
-            health.projects_problem = self.aliases(&actor).err().map(Into::into);
+            match self.project_table(&actor) {
+                Ok(table) => health.projects_apart = table.told_apart(),
+                Err(error) => health.projects_problem = Some(error.into()),
+            }
             actors.push(health);
         }
         Ok(HealthAnswer { actors })

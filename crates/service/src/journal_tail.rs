@@ -14,9 +14,12 @@ use kernel::{Digest, Reading, keys};
 use crate::error::Result;
 use crate::intake::dedup::{SaveKey, fingerprint};
 use crate::intake::project::alias::Aliases;
+use crate::prompt::prompt_numbers;
 
 /// Entries looked at when an actor is opened. A window that held more than this remembers the newest of them.
 const BACKLOG_MAX: u64 = 20_000;
+/// Newest prompts that are looked at to see which session spoke.
+const PROMPTS_MAX: usize = 500;
 
 #[derive(Debug, Default)]
 pub(super) struct JournalTail {
@@ -32,7 +35,8 @@ pub(super) struct JournalTail {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct LiveSession {
     project: Option<String>,
-    started: u64,
+    /// The entry of its start or of its newest prompt: whoever asked last is who speaks.
+    spoke: u64,
 }
 
 impl JournalTail {
@@ -65,8 +69,15 @@ impl JournalTail {
             }
         })?;
         for session in sessions {
-            let live = LiveSession { project: session.project, started: session.seq };
+            let live = LiveSession { project: session.project, spoke: session.seq };
             self.live.insert(session.id, live);
+        }
+        for seq in prompt_numbers(view)?.into_iter().take(PROMPTS_MAX) {
+            if let Some(Payload::Prompt(prompt)) =
+                view.entry(seq)?.map(|entry| entry.payload()).transpose()?
+            {
+                self.heard(prompt.session.as_deref(), seq);
+            }
         }
         let mut from = size;
         while from > 0 && size - from < BACKLOG_MAX {
@@ -80,10 +91,18 @@ impl JournalTail {
         Ok(())
     }
 
+    fn heard(&mut self, session: Option<&str>, seq: u64) {
+        if let Some(live) = session.and_then(|id| self.live.get_mut(id)) {
+            live.spoke = live.spoke.max(seq);
+        }
+    }
+
     fn look_at(&mut self, view: &View<'_>, seq: u64) -> Result<()> {
         let Some(entry) = view.entry(seq)? else { return Ok(()) };
-        if !matches!(entry.kind, EntryKind::Write | EntryKind::SessionStart | EntryKind::SessionEnd)
-        {
+        if !matches!(
+            entry.kind,
+            EntryKind::Write | EntryKind::SessionStart | EntryKind::SessionEnd | EntryKind::Prompt
+        ) {
             return Ok(());
         }
         match entry.payload()? {
@@ -92,10 +111,11 @@ impl JournalTail {
             Payload::SessionStart(start)
                 if view.session(&start.session)?.is_some_and(|session| session.ended.is_none()) =>
             {
-                let live = LiveSession { project: start.project, started: seq };
+                let live = LiveSession { project: start.project, spoke: seq };
                 self.live.insert(start.session, live);
             }
             Payload::SessionEnd(end) => drop(self.live.remove(&end.session)),
+            Payload::Prompt(prompt) => self.heard(prompt.session.as_deref(), seq),
             _ => {}
         }
         Ok(())
@@ -123,16 +143,16 @@ impl JournalTail {
         self.recent.get(digest).copied()
     }
 
-    /// The live session of a project that was started last, under whichever name. Sessions that only hold saves made
+    /// The live session of a project that spoke last, under whichever name. Sessions that only hold saves made
     /// without one do not count.
-    pub(super) fn newest_live(&self, project: Option<&str>, aliases: &Aliases) -> Option<String> {
+    pub(super) fn speaking(&self, project: Option<&str>, aliases: &Aliases) -> Option<String> {
         self.live
             .iter()
             .filter(|(id, live)| {
                 aliases.of(live.project.as_deref()) == project
                     && !crate::default_session::is_default(id)
             })
-            .max_by_key(|(_, live)| live.started)
+            .max_by_key(|(_, live)| live.spoke)
             .map(|(id, _)| id.clone())
     }
 }

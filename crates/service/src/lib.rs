@@ -12,7 +12,7 @@
 //! - `journal_tail`: a view of the newest journal entries: the dedup window and the live sessions.
 //!
 //! What must stay true: a change is a command that the kernel admits; what is kept beside the kernel
-//! (`journal_tail`, pending accesses) is a view of the journal or may be lost.
+//! (`journal_tail`, pending uses) is a view of the journal or may be lost.
 
 #![allow(
     clippy::needless_pass_by_value,
@@ -40,6 +40,7 @@ mod context;
 mod default_session;
 mod delegate;
 mod details;
+mod elsewhere;
 pub mod embedders;
 pub mod error;
 pub mod fields;
@@ -59,6 +60,7 @@ mod newest;
 pub mod normalized_save;
 mod optional_model;
 pub mod parse;
+mod project_table;
 mod projects;
 mod prompt;
 mod proof;
@@ -72,6 +74,7 @@ mod session;
 mod stats;
 mod timeline;
 mod upkeep;
+mod usage;
 pub mod views;
 mod wording;
 
@@ -82,23 +85,19 @@ use std::time::Duration;
 
 use api::{ErrorCode, Fault};
 use kernel::actor::ActorName;
-use kernel::command::{Command, Stamp, Touches};
 use kernel::context::RuleAuthors;
 use kernel::home::{Home, HomeLimits};
-use kernel::journal::Access;
-use kernel::limits::TOUCHES_MAX;
-use kernel::memory::{MemoryId, Millis};
+use kernel::memory::Millis;
 use kernel::{Digest, Options, Reading, RenewalWatch};
 
 use embedders::active::ActiveEmbedder;
 use journal_tail::JournalTail;
+use usage::PendingUses;
 
 pub use caller::{Caller, Environment, FixedEnvironment, SystemEnvironment};
 pub use delegate::Delegate;
 pub use error::{Error, Result};
 
-/// Accesses that wait before they are journaled although nobody asked.
-const PENDING_MAX: usize = 512;
 /// Locks that saves of the same thing share, so that two of them never both find it missing.
 const STRIPES: usize = 64;
 
@@ -164,7 +163,7 @@ pub struct Service {
 #[derive(Debug)]
 struct ActorState {
     tail: Mutex<JournalTail>,
-    pending: Mutex<BTreeMap<MemoryId, Access>>,
+    pending: Mutex<PendingUses>,
     saves: Vec<Mutex<()>>,
 }
 
@@ -178,15 +177,6 @@ impl ActorState {
     fn alone(&self, digest: &Digest) -> MutexGuard<'_, ()> {
         let place = usize::from(digest.as_bytes()[0]) % STRIPES;
         lock(&self.saves[place])
-    }
-}
-
-/// Adds accesses to those that wait.
-fn note(pending: &mut BTreeMap<MemoryId, Access>, accesses: impl Iterator<Item = Access>) {
-    for access in accesses {
-        let noted = pending.entry(access.id).or_insert(Access { count: 0, ..access });
-        noted.count = noted.count.saturating_add(access.count);
-        noted.at = noted.at.max(access.at);
     }
 }
 
@@ -300,46 +290,6 @@ impl Service {
         let mut tail = lock(&state.tail);
         tail.catch_up(reading, now, self.settings.dedup_window_ms)?;
         Ok(use_it(&tail))
-    }
-
-    /// Notes that memories were used. Cheap: they are journaled together, later. If they cannot be journaled now, as on
-    /// a full disk, they stay noted, and what was read is answered all the same.
-    pub fn note_accesses(&self, caller: &Caller, ids: &[MemoryId]) -> Result<()> {
-        let now = caller.now()?;
-        let state = self.state(&caller.actor);
-        let full = {
-            let mut pending = lock(&state.pending);
-            let before = pending.len() / PENDING_MAX;
-            note(&mut pending, ids.iter().map(|id| Access { id: *id, count: 1, at: now }));
-            pending.len() / PENDING_MAX > before
-        };
-        if full {
-            // They stay noted, and the background tries again.
-            let _ = self.flush_actor(&caller.actor, now);
-        }
-        Ok(())
-    }
-
-    /// Journals the accesses of an actor that were noted so far.
-    pub fn flush_actor(&self, actor: &ActorName, now: Millis) -> Result<()> {
-        let state = self.state(actor);
-        let noted: Vec<Access> = std::mem::take(&mut *lock(&state.pending)).into_values().collect();
-        let mut left = noted.as_slice();
-        let mut journal = || -> Result<()> {
-            while !left.is_empty() {
-                let cortex = self.home.actor(actor, now)?;
-                let (accesses, rest) = left.split_at(left.len().min(TOUCHES_MAX));
-                let touches = Touches { accesses: accesses.to_vec(), grants: Vec::new() };
-                self.submit(&cortex, Stamp::new(now, "recall"), Command::Touch(touches))?;
-                left = rest;
-            }
-            Ok(())
-        };
-        let outcome = journal();
-        if outcome.as_ref().is_err_and(Error::is_retryable) {
-            note(&mut lock(&state.pending), left.iter().copied());
-        }
-        outcome
     }
 
     /// Journals every access that was noted so far.

@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::caller::Caller;
 use crate::details::ProvenanceRequest;
 use crate::error::Result;
+use crate::intake::cleaner::Cleaner;
 use crate::intake::dedup::{SaveKey, fingerprint};
 use crate::intake::redactor::Redactor;
 use crate::intake::{bounds, title, topic, words};
@@ -21,6 +22,8 @@ pub(super) struct NormalizedSave {
     pub(super) kind: String,
     pub(super) digest: Digest,
     pub(super) redacted: String,
+    /// What was changed so that it could be kept.
+    pub(super) cleaned: String,
     /// Why it is a Fact, if its word names no type.
     pub(super) type_note: String,
 }
@@ -45,12 +48,13 @@ impl Service {
             (None, Some(kind)) => (MemoryType::of_kind(kind), type_note(kind)),
             (None, None) => (MemoryType::Fact, String::new()),
         };
-        let mut screen = self.screen();
-        let content = screen.text(&request.content);
-        let title = match request.title.trim() {
-            "" => title::from_content(&content)?,
-            given => screen.text(given),
+        let (mut screen, mut cleaner) = (self.screen(), Cleaner::default());
+        let content = cleaner.text(screen.text(&request.content));
+        let (title, whole_title) = match request.title.trim() {
+            "" => (title::from_content(&content)?, None),
+            given => cleaner.title(screen.text(given)),
         };
+        let content = Cleaner::under(content, whole_title);
         bounds::check_title(&title)?;
         let mut typed = Fields::empty(memory_type);
         let mut given = request.fields.clone();
@@ -62,7 +66,7 @@ impl Service {
         let body = Body { title, content, fields: typed };
         let mut draft = Draft::new(body, caller.salt()?);
         draft.kind = Some(kind.clone());
-        draft.project = self.project(caller, request.project.as_deref());
+        draft.project = self.claimed_project(caller, request.project.as_deref());
         draft.scope = scope_of(request.scope.as_deref());
         if let Some(visibility) = &request.visibility {
             draft.visibility = Visibility::parse(visibility)?;
@@ -97,7 +101,8 @@ impl Service {
             content: &draft.body.content,
         });
         let redacted = screen.report().note().unwrap_or_default();
-        Ok(NormalizedSave { draft, kind, digest, redacted, type_note })
+        let cleaned = cleaner.told();
+        Ok(NormalizedSave { draft, kind, digest, redacted, cleaned, type_note })
     }
 
     /// What every text passes before it is kept.

@@ -1,106 +1,110 @@
-//! Names that mean another project: kept in a file beside the actor's store, used by every read and write.
+//! Which project is meant, and merging projects. `project_table` has what is written down about their names.
 //!
-//! What must stay true: a table that cannot be read never stops a save or a search, names then stand for themselves and
-//! `cortex doctor` says so; merging refuses to write over such a table. The file is replaced whole or not at all.
+//! What must stay true: whoever asks, through whichever interface, gets one name for one folder; reading claims nothing.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use api::projects::{MergeAnswer, MergeRequest, SeparateAnswer, SeparateRequest};
-use api::{ErrorCode, Fault};
 use kernel::actor::ActorName;
 use kernel::command::{Command, HeadRevision};
 use kernel::journal::HeadPatch;
-use kernel::keys;
 use kernel::memory::MemoryId;
-use serde::{Deserialize, Serialize};
+use kernel::{Digest, Reading, keys};
 
 use crate::caller::Caller;
 use crate::error::{Error, Result};
-use crate::files::replace_file;
 use crate::intake::project::alias::Aliases;
-use crate::intake::project::name;
+use crate::intake::project::{Project, name};
+use crate::journal_tail::each_session;
+use crate::project_table::ProjectTable;
 use crate::{Service, wording};
 
-/// Bytes of a table that are read.
-const FILE_BYTES_MAX: u64 = 4 << 20;
-
-#[derive(Debug, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Table {
-    /// From each old name to the project's name.
-    aliases: BTreeMap<String, String>,
-}
-
-fn read(path: &Path) -> Result<Aliases> {
-    use std::io::Read as _;
-    let wrong = |why: String| {
-        Error::new(ErrorCode::ProjectsFile, Fault::Server, format!("{}: {why}", path.display()))
-            .with_hint("correct or remove the file; without it every name stands for itself")
-    };
-    let mut text = String::new();
-    match std::fs::File::open(path) {
-        Ok(file) => file.take(FILE_BYTES_MAX).read_to_string(&mut text),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return Ok(Aliases::default());
-        }
-        Err(error) => Err(error),
-    }
-    .map_err(|error| wrong(error.to_string()))?;
-    let table: Table = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
-    Aliases::new(table.aliases).map_err(|error| wrong(error.to_string()))
-}
-
-fn write(path: &Path, aliases: &Aliases) -> Result<()> {
-    let pairs = aliases.pairs().map(|(from, to)| (from.to_owned(), to.to_owned()));
-    let table = Table { aliases: pairs.collect() };
-    let mut text =
-        serde_json::to_string_pretty(&table).map_err(|error| Error::internal(error.to_string()))?;
-    text.push('\n');
-    replace_file(path, text.as_bytes()).map_err(|error| Error::io(path.display(), &error))
-}
+/// What a caller says who means every project.
+const ALL: [&str; 2] = ["all", "*"];
 
 impl Service {
-    fn aliases_path(&self, actor: &ActorName) -> PathBuf {
+    fn table_path(&self, actor: &ActorName) -> PathBuf {
         self.home.actor_folder(actor).join("projects.json")
     }
 
-    /// The names of an actor that mean another project.
-    pub(crate) fn aliases(&self, actor: &ActorName) -> Result<Aliases> {
-        read(&self.aliases_path(actor))
+    /// The names of an actor's projects.
+    pub(crate) fn project_table(&self, actor: &ActorName) -> Result<ProjectTable> {
+        ProjectTable::read(&self.table_path(actor))
     }
 
-    /// The same for reading: a table that cannot be read lets every name stand for itself.
+    /// The names that mean another project. A table that cannot be read lets every name stand for itself.
     pub(super) fn known_aliases(&self, actor: &ActorName) -> Aliases {
-        self.aliases(actor).unwrap_or_default()
+        self.project_table(actor).unwrap_or_default().aliases
     }
 
     /// The project that a name means, in its one spelling. `None` if it is no name.
     pub fn named(&self, actor: &ActorName, given: &str) -> Option<String> {
         let name = wording::normal_project(given)?;
-        Some(self.meant(actor, name))
+        Some(self.known_aliases(actor).resolve(&name).to_owned())
     }
 
-    /// The same for a name in its one spelling.
-    fn meant(&self, actor: &ActorName, name: String) -> String {
-        self.known_aliases(actor).resolve(&name).to_owned()
+    /// The project that the caller works in: the one they are known to be about, else that of their folder.
+    fn working_project(&self, caller: &Caller) -> Option<Project> {
+        let cwd = caller.cwd.as_deref()?;
+        wording::project_of(cwd, caller.person_home.as_deref(), &self.folder)
     }
 
-    /// The project that is meant: the one named, else the one that the caller's folder belongs to.
+    /// The project that is meant by who reads: the one named, else the one that the caller works in.
     pub(super) fn project(&self, caller: &Caller, named: Option<&str>) -> Option<String> {
-        let name = match named {
-            Some(given) => wording::normal_project(given)?,
-            None => {
-                let cwd = caller.cwd.as_deref()?;
-                wording::project_of(cwd, caller.person_home.as_deref(), caller.any_folder)?
-            }
+        if let Some(given) = named.or(caller.project.as_deref()) {
+            return self.named(&caller.actor, given);
+        }
+        let project = self.working_project(caller)?;
+        let table = self.project_table(&caller.actor).unwrap_or_default();
+        let name = match &project.remote {
+            Some(address) => table.name_of(address, &project.name),
+            None => project.name,
         };
-        Some(self.meant(&caller.actor, name))
+        Some(table.aliases.resolve(&name).to_owned())
+    }
+
+    /// The same for who writes: from now on the repository has this name.
+    pub(super) fn claimed_project(&self, caller: &Caller, named: Option<&str>) -> Option<String> {
+        let project = self.project(caller, named)?;
+        if named.is_none()
+            && caller.project.is_none()
+            && caller.delegate.is_none()
+            && let Some(Project { name, remote: Some(address), .. }) = self.working_project(caller)
+        {
+            let state = self.state(&caller.actor);
+            let alone = state.alone(&Digest::of("cortex/projects/1", &[]));
+            if let Ok(mut table) = self.project_table(&caller.actor) {
+                let own = table.name_of(&address, &name);
+                if table.claim(&address, &own) {
+                    // A name that could not be written down is the same at the next save.
+                    let _ = table.write(&self.table_path(&caller.actor));
+                }
+            }
+            drop(alone);
+        }
+        Some(project)
+    }
+
+    /// The project that a read is about: the one named, none if all are meant; without a name the one that the caller
+    /// works in, if they want that. A grant says itself what it shows.
+    pub(super) fn read_project(
+        &self,
+        caller: &Caller,
+        named: Option<&str>,
+        default_project: bool,
+    ) -> Option<String> {
+        match named.map(str::trim).filter(|name| !name.is_empty()) {
+            Some(given) if ALL.iter().any(|all| given.eq_ignore_ascii_case(all)) => None,
+            Some(given) => self.named(&caller.actor, given),
+            None if default_project && caller.delegate.is_none() => self.project(caller, None),
+            None => None,
+        }
     }
 
     /// A note for whoever just wrote the first memory of a project whose name is nearly another's.
-    pub(super) fn project_note(&self, reading: &kernel::Reading, project: &str) -> Result<String> {
+    pub(super) fn project_note(&self, reading: &Reading, project: &str) -> Result<String> {
         let view = reading.view();
         let mut count = 0;
         view.scan_index(&keys::by_project(project), None, true, &mut |_| {
@@ -124,21 +128,24 @@ impl Service {
     /// Moves every memory of some projects to another name, and lets the old names mean it from now on.
     pub fn merge_projects(&self, caller: &Caller, request: MergeRequest) -> Result<MergeAnswer> {
         let (cortex, reading) = self.reading(caller)?;
-        let path = self.aliases_path(&caller.actor);
-        let mut aliases = read(&path)?;
+        let path = self.table_path(&caller.actor);
+        let mut table = ProjectTable::read(&path)?;
         let to = wording::normal_project(&request.to)
             .ok_or_else(|| Error::invalid("to", "name the project that stays"))?;
-        let to = aliases.resolve(&to).to_owned();
+        let to = table.aliases.resolve(&to).to_owned();
+        let known = known_projects(&reading)?;
+        for given in request.from.iter().chain([&request.to]) {
+            check_known(given, &known, &table.aliases)?;
+        }
+        let aliases = &mut table.aliases;
         let mut ids: Vec<MemoryId> = Vec::new();
         for from in request.from.iter().filter(|from| **from != to) {
             if name::normalize(from).as_deref().map(|name| aliases.resolve(name)) != Some(&to) {
                 aliases.merge(from, &to)?;
             }
             // A name from before names were normalised is given as it is.
-            let spellings = std::collections::BTreeSet::from([
-                from.clone(),
-                wording::normal_project(from).unwrap_or_default(),
-            ]);
+            let spellings =
+                BTreeSet::from([from.clone(), wording::normal_project(from).unwrap_or_default()]);
             for spelling in spellings.iter().filter(|spelling| **spelling != to) {
                 reading.view().scan_index(&keys::by_project(spelling), None, false, &mut |id| {
                     ids.push(id);
@@ -150,7 +157,7 @@ impl Service {
         ids.dedup();
         // The names first: what is saved while memories move goes to the right place already.
         if !request.dry_run {
-            write(&path, &aliases)?;
+            table.write(&path)?;
         }
         let mut moved = 0;
         for id in ids {
@@ -169,7 +176,7 @@ impl Service {
                 self.submit(&cortex, caller.plain_stamp()?, Command::UpdateHead(change))?;
             moved += u64::from(receipt.changed);
         }
-        let names = aliases.pairs().filter(|(_, target)| *target == to);
+        let names = table.aliases.pairs().filter(|(_, target)| *target == to);
         let names = names.map(|(from, _)| from.to_owned()).collect();
         Ok(MergeAnswer { to, moved, aliases: names, dry_run: request.dry_run })
     }
@@ -181,14 +188,37 @@ impl Service {
         request: SeparateRequest,
     ) -> Result<SeparateAnswer> {
         self.existing(caller)?;
-        let path = self.aliases_path(&caller.actor);
-        let mut aliases = read(&path)?;
+        let path = self.table_path(&caller.actor);
+        let mut table = ProjectTable::read(&path)?;
         let name = wording::normal_project(&request.name)
             .ok_or_else(|| Error::invalid("name", "name the project"))?;
-        if !aliases.remove(&name) {
+        if !table.aliases.remove(&name) {
             return Err(Error::missing("merged project", name));
         }
-        write(&path, &aliases)?;
+        table.write(&path)?;
         Ok(SeparateAnswer { name })
     }
+}
+
+/// Names that memories and sessions have.
+fn known_projects(reading: &Reading) -> Result<BTreeSet<String>> {
+    let view = reading.view();
+    let mut known: BTreeSet<String> = view.projects()?.0.into_iter().collect();
+    each_session(&view, &mut |session| known.extend(session.project))?;
+    Ok(known)
+}
+
+/// A name that nothing has is a name typed wrong.
+fn check_known(given: &str, known: &BTreeSet<String>, aliases: &Aliases) -> Result<()> {
+    let normal = wording::normal_project(given).unwrap_or_default();
+    let is_alias = aliases.resolve(&normal) != normal;
+    if known.contains(given) || known.contains(&normal) || is_alias {
+        return Ok(());
+    }
+    let similar = name::similar(&normal, known.iter().map(String::as_str));
+    let hint = match similar.first() {
+        Some(other) => format!("perhaps {other:?}; `cortex projects` names those there are"),
+        None => "`cortex projects` names those there are".to_owned(),
+    };
+    Err(Error::missing("project", given).with_hint(hint))
 }

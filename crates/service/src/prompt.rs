@@ -12,6 +12,7 @@ use kernel::store::{KeyRange, View};
 use crate::Service;
 use crate::caller::Caller;
 use crate::error::{Error, Result};
+use crate::intake::cleaner::Cleaner;
 use crate::intake::project::alias::Aliases;
 use crate::read::memory_id;
 
@@ -34,7 +35,7 @@ impl Service {
         }
         let cortex = self.cortex(caller)?;
         let state = self.state(&caller.actor);
-        let project = self.project(caller, request.project.as_deref());
+        let project = self.claimed_project(caller, request.project.as_deref());
         let session = self.attach(
             caller,
             &cortex,
@@ -44,7 +45,7 @@ impl Service {
             request.default_session,
         )?;
         let mut screen = self.screen();
-        let text = screen.text(&request.content);
+        let text = Cleaner::default().text(screen.text(&request.content));
         let draft = PromptDraft {
             session: session.clone(),
             project: project.clone(),

@@ -78,7 +78,7 @@ impl Service {
         let rules = self.rule_authors();
         let memory = views::memory(reading, &found.head, &found.version, &found.usage, body, rules);
         if !forgotten && !request.quiet {
-            self.note_accesses(caller, &[id])?;
+            self.note_opened(caller, &[id])?;
         }
         Ok(GetAnswer { memory, history, superseded_by, contradicted_by, text })
     }

@@ -98,7 +98,10 @@ impl Service {
         if status == SaveStatus::Created {
             // It is on disk; not to know what is near it is no failure of the save.
             answer.similar = self.near(&cortex, &answer).unwrap_or_default();
-            if let (Some(_), Some(project)) = (&request.project, &project) {
+            // A name that was given may be typed wrong; one with an owner was made to tell repositories apart.
+            if let Some(project) =
+                project.as_ref().filter(|name| request.project.is_some() || name.contains('/'))
+            {
                 answer.project_note = self.project_note(&cortex.read()?, project)?;
             }
         }
@@ -306,7 +309,7 @@ impl Service {
             suggested_topic_key: suggested,
             entities: entities(title, content),
             redacted: normalized.redacted.clone(),
-            cleaned: String::new(),
+            cleaned: normalized.cleaned.clone(),
             similar: Vec::new(),
             project_note: String::new(),
             type_note: normalized.type_note.clone(),

@@ -13,11 +13,11 @@ use crate::parse::from_ppm;
 use crate::read::memory_id;
 use crate::{Service, views};
 
-/// The score in thousandths.
-pub(super) fn thousandths(head: &Head, usage: &Usage, now: Millis) -> u32 {
+/// The score in thousandths. What was imported is as old as it was at its origin.
+pub(super) fn thousandths(head: &Head, happened: Millis, usage: &Usage, now: Millis) -> u32 {
     importance_score(
         &head.kind,
-        head.created.get(),
+        happened.get(),
         usage.accesses,
         usage.last_access.map(Millis::get),
         usage.edges_in,
@@ -45,6 +45,7 @@ impl Service {
             return Err(Error::missing("memory", id));
         }
         let usage = view.usage(id)?;
+        let happened = views::when_happened(&view, &head)?;
         let signals = Signals::of(&head, &usage, None);
         let seen = factors(&signals, now.get());
         // Who somebody is does not fade, nor what was pinned.
@@ -54,13 +55,13 @@ impl Service {
             decayed_importance(head.importance, exempt, signals.last_used, now.get(), &policy);
         Ok(ScoreAnswer {
             observation_id: id.get(),
-            score: f64::from(thousandths(&head, &usage, now)) / 1_000.0,
+            score: f64::from(thousandths(&head, happened, &usage, now)) / 1_000.0,
             access_count: usage.accesses,
             last_accessed: usage.last_access.map(Millis::rfc3339),
             updated_at: now.rfc3339(),
             incoming_edges: usage.edges_in,
             citations: usage.citations,
-            shown: 0,
+            shown: usage.shown.unwrap_or_default(),
             salience: from_ppm(salience(&signals, now.get(), &view.weights()?)),
             factors: FactorsView {
                 recency: from_ppm(seen.recency),

@@ -9,9 +9,7 @@ use kernel::grants::Permission;
 use kernel::memory::{MemoryId, MemoryType};
 use kernel::{Reading, render};
 use recall::ranker::{AnswerLevel, FeatureRow, Ranker};
-use recall::search::{
-    Arm, Hit, HitOrder, LIMIT_MAX, LinkedMemory, SearchOutcome, SearchQuery, SpeakerBoost,
-};
+use recall::search::{Arm, Hit, HitOrder, LIMIT_MAX, LinkedMemory, SearchQuery, SpeakerBoost};
 
 use crate::access::again_if_poisoned;
 use crate::caller::Caller;
@@ -19,10 +17,12 @@ use crate::embedders::active::QuestionContext;
 use crate::error::{Error, Result};
 use crate::normalized_save::{normal_kind, scope_of};
 use crate::read::memory_id;
-use crate::{Service, learned, newest, parse, views, wording};
+use crate::{Service, elsewhere, learned, newest, parse, views, wording};
 
-/// Hits whose use is noted per search.
+/// Hits that are noted as shown per search.
 const NOTED_MAX: usize = 10;
+/// Hits of all projects that are looked at for what is personal, and for what there is besides.
+const LOOKED_AT_ELSEWHERE: usize = 30;
 /// Features that are named as reasons of a hit.
 const REASONS_MAX: usize = 6;
 
@@ -60,7 +60,8 @@ impl Service {
     }
 
     fn search_once(&self, caller: &Caller, request: SearchRequest) -> Result<SearchAnswer> {
-        let project = request.project.as_deref().and_then(|name| self.named(&caller.actor, name));
+        let project =
+            self.read_project(caller, request.project.as_deref(), request.default_project);
         let mut query = query_of(&request, project)?;
         let favoured = self.settings.favoured_speaker.as_deref();
         query.boost = favoured.map(|name| SpeakerBoost::new(name, self.settings.speaker_prior));
@@ -101,21 +102,26 @@ impl Service {
         if cut > 0 {
             note = Some(format!("{cut} more did not fit the token budget of the grant"));
         }
+        let by_default = request.default_project && request.project.is_none();
         let mut elsewhere = None;
         if near.is_none()
             && !wordless
-            && answer.hits.is_empty()
             && cut == 0
+            && (by_default || answer.hits.is_empty())
             && let Some(project) = &query.project
         {
-            let anywhere = SearchQuery { project: None, ..query.clone() };
+            let anywhere = SearchQuery {
+                project: None,
+                limit: query.limit.max(LOOKED_AT_ELSEWHERE),
+                ..query.clone()
+            };
             let other = recall::search::search(reading, access.gate(), &anywhere, now)?;
-            elsewhere = found_elsewhere(&other, project);
+            elsewhere = elsewhere::joined(&mut answer, other, project, query.limit, by_default);
         }
         if !request.quiet {
-            let used: Vec<MemoryId> =
+            let shown: Vec<MemoryId> =
                 answer.hits.iter().take(NOTED_MAX).map(|hit| hit.id).collect();
-            self.note_accesses(caller, &used)?;
+            self.note_shown(caller, &shown)?;
         }
         let meaning = answer
             .hits
@@ -129,7 +135,7 @@ impl Service {
         };
         let model = query.model.map(|asked| asked.model);
         let is_asked = near.is_none() && !wordless;
-        Ok(SearchAnswer {
+        let mut found = SearchAnswer {
             hits: answer
                 .hits
                 .iter()
@@ -151,7 +157,33 @@ impl Service {
             note,
             query: request.query,
             project: query.project.unwrap_or_default(),
-        })
+        };
+        if access.authority.is_some() && is_asked {
+            blunt(&mut found);
+        }
+        Ok(found)
+    }
+}
+
+/// Takes the exact numbers out of what a delegate learns. How rare a word is follows from all memories, also from those
+/// that no grant shows, and a number would tell whether one of them has a word; a level hardly does.
+fn blunt(found: &mut SearchAnswer) {
+    let thousandths = |level: &str| match level {
+        "strong" => 900,
+        "likely" => 600,
+        "weak" => 300,
+        _ => 0,
+    };
+    for hit in &mut found.hits {
+        hit.relevance = thousandths(&hit.level);
+        hit.rank = f64::from(hit.relevance) / 1_000.0;
+        hit.reasons.clear();
+        // Which arms heard the question is a matter of the hit itself.
+        hit.arms.retain(|arm| arm.score > 0.0);
+        hit.arms.iter_mut().for_each(|arm| (arm.score, arm.rank) = (1.0, 0));
+    }
+    if let Some(answerable) = &mut found.answerable {
+        answerable.probability = thousandths(&answerable.level);
     }
 }
 
@@ -224,18 +256,4 @@ fn arm_view(arm: &recall::search::ArmScore, by: Option<&String>) -> ArmView {
 
 fn ratio(ppm: u64) -> f64 {
     parse::from_ppm(u32::try_from(ppm).unwrap_or(u32::MAX))
-}
-
-/// "0 hits in web, but 7 elsewhere: api (5), docs (2)".
-fn found_elsewhere(other: &SearchOutcome, project: &str) -> Option<String> {
-    if other.hits.is_empty() {
-        return None;
-    }
-    let mut counts = std::collections::BTreeMap::new();
-    for hit in &other.hits {
-        *counts.entry(hit.head.project.as_deref().unwrap_or("no project")).or_insert(0_usize) += 1;
-    }
-    let named: Vec<String> = counts.iter().map(|(name, n)| format!("{name} ({n})")).collect();
-    let count = other.hits.len();
-    Some(format!("nothing in {project}, but {count} elsewhere: {}", named.join(", ")))
 }

@@ -14,6 +14,7 @@ use kernel::store::View;
 use crate::caller::Caller;
 use crate::default_session::default_id;
 use crate::error::{Error, Result};
+use crate::intake::cleaner::Cleaner;
 use crate::intake::project::alias::Aliases;
 use crate::journal_tail::each_session;
 use crate::{ActorState, Service};
@@ -26,7 +27,7 @@ impl Service {
         request: SessionStartRequest,
     ) -> Result<SessionView> {
         let cortex = self.cortex(caller)?;
-        let project = self.project(caller, request.project.as_deref());
+        let project = self.claimed_project(caller, request.project.as_deref());
         let directory = request
             .directory
             .or_else(|| caller.cwd.as_ref().map(|folder| folder.display().to_string()));
@@ -47,7 +48,7 @@ impl Service {
         let cortex = self.existing(caller)?;
         let id = request.id.trim().to_owned();
         let summary = request.summary.filter(|summary| !summary.trim().is_empty());
-        let summary = summary.map(|summary| self.screen().text(&summary));
+        let summary = summary.map(|summary| Cleaner::default().text(self.screen().text(&summary)));
         let (salt, said) = (caller.salt()?, summary.clone());
         let close = SessionClose { session: id.clone(), summary, salt };
         match self.submit(&cortex, caller.stamp()?, Command::SessionEnd(close)) {
@@ -102,7 +103,7 @@ impl Service {
         if request.content.trim().is_empty() {
             return Err(Error::invalid("content", "is empty; say what the session came to"));
         }
-        let project = self.project(caller, request.project.as_deref());
+        let project = self.claimed_project(caller, request.project.as_deref());
         let save = SaveRequest {
             title: format!("Session summary: {}", project.as_deref().unwrap_or("all projects")),
             content: request.content,
@@ -128,8 +129,8 @@ impl Service {
         shown(&view, &self.known_aliases(&caller.actor), session, changed)
     }
 
-    /// The session a save belongs to: the one named (started if it is new), else the newest live one of the project,
-    /// else the default one if the caller wants it.
+    /// The session a save belongs to: the one named (started if it is new), else the live one of the project that spoke
+    /// last, else the default one if the caller wants it.
     pub(super) fn attach(
         &self,
         caller: &Caller,
@@ -146,8 +147,8 @@ impl Service {
             None => {
                 let now = caller.now()?;
                 let aliases = self.known_aliases(&caller.actor);
-                let live = self
-                    .with_tail(state, &reading, now, |tail| tail.newest_live(project, &aliases))?;
+                let live =
+                    self.with_tail(state, &reading, now, |tail| tail.speaking(project, &aliases))?;
                 match live {
                     Some(id) => return Ok(Some(id)),
                     None if default => default_id(project),

@@ -51,7 +51,8 @@ impl Service {
         let (_, reading) = self.reading(caller)?;
         let view = reading.view();
         let (names, capped) = view.projects()?;
-        let aliases = self.aliases(&caller.actor)?;
+        let table = self.project_table(&caller.actor)?;
+        let aliases = &table.aliases;
         let mut found = Vec::new();
         for name in names {
             let mut memories = 0;
@@ -68,7 +69,9 @@ impl Service {
                 let names = aliases.pairs().filter(|(_, project)| *project == name);
                 let aliases = names.map(|(alias, _)| alias.to_owned()).collect();
                 let last_activity = latest.rfc3339();
-                found.push((latest, ProjectView { name, memories, last_activity, aliases }));
+                let remotes = table.remotes_of(&name).map(str::to_owned).collect();
+                let project = ProjectView { name, memories, last_activity, aliases, remotes };
+                found.push((latest, project));
             }
         }
         found.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.name.cmp(&b.1.name)));

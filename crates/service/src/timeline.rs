@@ -20,6 +20,9 @@ const NEIGHBOUR_CHARS: usize = 150;
 
 const FOCUS_CHARS: usize = 500;
 
+/// Memories that are put into the order in which they happened; of more, the order in which they were recorded counts.
+const DATED_MAX: usize = 2_000;
+
 impl Service {
     pub fn timeline(&self, caller: &Caller, request: TimelineRequest) -> Result<TimelineAnswer> {
         let id = memory_id(request.id)?;
@@ -47,7 +50,16 @@ impl Service {
                 Ok(ControlFlow::Continue(()))
             })?;
         }
-        ids.sort_unstable();
+        if ids.len() <= DATED_MAX {
+            let mut dated = ids
+                .into_iter()
+                .map(|id| Ok((views::when_happened(&view, &view.required_head(id)?)?, id)))
+                .collect::<Result<Vec<_>>>()?;
+            dated.sort_unstable();
+            ids = dated.into_iter().map(|(_, id)| id).collect();
+        } else {
+            ids.sort_unstable();
+        }
         let side = |n: Option<usize>| n.filter(|n| *n > 0).unwrap_or(5).min(SIDE_MAX);
         let shown = |other: &Head| {
             views::is_live(other) && other.session == head.session && other.project == head.project
@@ -68,7 +80,7 @@ impl Service {
             }
             Ok(briefs)
         };
-        let place = ids.partition_point(|other| *other < id);
+        let place = ids.iter().position(|other| *other == id).unwrap_or(ids.len());
         let mut before = take(&mut ids[..place].iter().rev().copied(), side(request.before))?;
         let rest = ids.get(place + 1..).unwrap_or_default();
         let mut after = take(&mut rest.iter().copied(), side(request.after))?;
@@ -88,7 +100,7 @@ impl Service {
             _ => None,
         };
         let focus = views::brief(reading, &head, FOCUS_CHARS, self.rule_authors())?;
-        self.note_accesses(caller, &[id])?;
+        self.note_opened(caller, &[id])?;
         Ok(TimelineAnswer { session, before, focus, after, total: ids.len() })
     }
 }

@@ -6,7 +6,10 @@
 use api::author::Author;
 use api::memory::{Brief, EdgeView, Memory};
 use kernel::context::RuleAuthors;
-use kernel::memory::{Body, Edge, Fields, Head, MemoryId, Millis, PinnedVersion, Usage, Version};
+use kernel::memory::{
+    Body, Edge, Fields, Head, MemoryId, MemoryType, Millis, PinnedVersion, Usage, Version,
+};
+use kernel::store::View;
 use kernel::{Reading, render};
 use serde_json::Value;
 
@@ -89,6 +92,16 @@ pub(super) fn happened(head: &Head, version: &Version, body: Option<&Body>) -> M
         _ => None,
     };
     told.or(version.valid_from).filter(|at| *at < head.created).unwrap_or(head.created)
+}
+
+/// The same for a memory of which only the head was read.
+pub(super) fn when_happened(view: &View<'_>, head: &Head) -> kernel::Result<Millis> {
+    let version = view.required_version(head.id, head.version)?;
+    let body = match head.memory_type {
+        MemoryType::Event => view.body(&version)?,
+        _ => None,
+    };
+    Ok(happened(head, &version, body.as_ref()))
 }
 
 /// The same for answers, which name it only where it is not when it was recorded.

@@ -2,19 +2,21 @@
 
 use std::path::Path;
 
-use crate::intake::project::file_system::DiskFiles;
-use crate::intake::project::{Place, Source, name, resolve};
+use crate::intake::project::file_system::{DiskFiles, FileSystem as _};
+use crate::intake::project::{Place, Project, Source, name, resolve};
 
 /// A project's name in its one spelling.
 pub(super) fn normal_project(given: &str) -> Option<String> {
     name::from_given(given)
 }
 
-/// The project that a folder belongs to. A folder that is only a folder names one if `any` folder may.
-pub(super) fn project_of(cwd: &Path, home: Option<&Path>, any: bool) -> Option<String> {
+/// The project that a folder belongs to. A folder that memories are kept in is none.
+pub(super) fn project_of(cwd: &Path, home: Option<&Path>, store: &Path) -> Option<Project> {
     let place = Place { given: None, cwd: Some(cwd), home };
     let project = resolve(&place, &DiskFiles).project?;
-    (any || project.source != Source::Folder).then_some(project.name)
+    let store = DiskFiles.canonical(store);
+    let is_store = project.source == Source::Folder && project.root == store;
+    (!is_store).then_some(project)
 }
 
 /// Every run of white space one space.

@@ -8,8 +8,11 @@ use std::time::Duration;
 
 use api::attest::{AttestRequest, Citation};
 use api::bundle::BundleRequest;
+use api::context::ContextRequest;
 use api::find::FindRequest;
+use api::read::GetRequest;
 use api::save::{SaveAnswer, SaveRequest};
+use api::score::ScoreRequest;
 use api::search::SearchRequest;
 use kernel::actor::ActorName;
 use kernel::memory::Millis;
@@ -151,4 +154,28 @@ fn what_was_learned_never_puts_a_worse_answer_before_a_better_one() {
     let worse = home.important("A train", 1.0);
     home.teach(worse, better);
     assert_eq!(home.found("release train Tuesday").first(), Some(&better));
+}
+
+// serving S16, S17; agent-memory 30, 43
+#[test]
+fn standing_in_a_list_is_no_access_and_lifts_no_score() {
+    let home = Home::new();
+    let id = home.save("decision", "Fonts", "The brand uses one font for everything").id;
+    let score = || home.ops.score(&home.caller, ScoreRequest { id }).unwrap();
+    let before = score();
+    for n in 0..10 {
+        let query = format!("zzyzx qwfp {n} font");
+        let request = SearchRequest { query, ..SearchRequest::default() };
+        assert_eq!(home.ops.search(&home.caller, request).unwrap().hits.len(), 1);
+    }
+    home.ops.recent_context(&home.caller, ContextRequest::default()).unwrap();
+    let after = score();
+    assert_eq!((after.score, after.salience), (before.score, before.salience));
+    assert_eq!((after.access_count, after.last_accessed), (0, None));
+    assert_eq!((before.shown, after.shown), (0, 11));
+    // Who asks for one memory uses it: +0.1 for the access, +0.5 because it was just now.
+    home.ops.get(&home.caller, GetRequest { id, ..GetRequest::default() }).unwrap();
+    let opened = score();
+    assert_eq!((opened.access_count, opened.shown), (1, 11));
+    assert!((opened.score - before.score - 0.6).abs() < 1e-9, "{before:?} {opened:?}");
 }

@@ -204,6 +204,7 @@ pub fn request(cortex: &Cortex, n: usize, step: &HistoryStep) -> Result<Submissi
         }),
         HistoryStep::Touch(ids) => Command::Touch(Touches {
             accesses: ids.iter().map(|i| Access { id: pick(*i), count: 2, at: at(time) }).collect(),
+            shown: ids.iter().map(|i| Access { id: pick(*i), count: 1, at: at(time) }).collect(),
             grants: Vec::new(),
         }),
         HistoryStep::FindLate(ids) => {

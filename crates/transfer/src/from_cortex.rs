@@ -42,6 +42,7 @@ pub(super) fn read(path: &Path, normalizer: &mut Normalizer<'_>) -> Result<()> {
     reader.finish(normalizer)?;
     if reader.end.is_none() {
         normalizer.skip("the end of the file", "the export was cut off; what is there was taken");
+        normalizer.breaks_off("the last line of the export is missing");
     }
     Ok(())
 }

@@ -116,6 +116,9 @@ fn note(
         front.text(&["cortex_origin"]).unwrap_or_else(|| origin(SYSTEM, &format!("{vault}/{id}")));
     let body = without_heading(body, &title);
     let marks = marks(body);
+    // The links that an export puts below a text are edges, and no part of it.
+    let body =
+        if front.text(&["cortex_origin"]).is_some() { without_relations(body) } else { body };
     let head = head(&front, &marks);
     let version = VersionRecord {
         title: title.clone(),
@@ -171,6 +174,16 @@ fn without_heading<'t>(body: &'t str, title: &str) -> &'t str {
     let (first, rest) = body.split_once('\n').unwrap_or((body, ""));
     let same = first.strip_prefix("# ").is_some_and(|heading| heading.trim() == title.trim());
     if same { rest } else { body }
+}
+
+/// The text above the list of relations that an export ends with.
+fn without_relations(body: &str) -> &str {
+    let Some((text, relations)) = body.rsplit_once("\n## Relations\n") else { return body };
+    let is_link = |line: &str| {
+        line.strip_prefix("- ").is_some_and(|rest| rest.contains(" [[") && rest.ends_with("]]"))
+    };
+    let ours = relations.lines().map(str::trim).all(|line| line.is_empty() || is_link(line));
+    if ours { text } else { body }
 }
 
 fn date(front: &Front, keys: &[&str]) -> Option<i64> {

@@ -19,7 +19,7 @@ use crate::dates;
 use crate::normalize::Normalizer;
 use crate::origin::{origin, short};
 use crate::record::{ForgottenRecord, HeadRecord, MemoryRecord, VersionRecord};
-use crate::server_memory::Lines;
+use crate::server_memory::{Lines, Quiet};
 use crate::{Error, Result};
 
 pub(super) const SYSTEM: &str = "mem0";
@@ -38,7 +38,10 @@ pub(super) fn read(path: &Path, normalizer: &mut Normalizer<'_>) -> Result<()> {
     let whole = names
         .deserialize_any(Whole { reader: &mut reader, normalizer: None })
         .and_then(|()| names.end());
-    if whole.is_err() {
+    // One document that ends too early is read as far as it goes. Of lines, the first is a document of its own.
+    let is_cut =
+        whole.as_ref().is_err_and(|error| error.is_eof() && error.line() > 0) && !is_lines(path)?;
+    if whole.is_err() && !is_cut {
         return lines(path, reader, normalizer);
     }
     let mut json = serde_json::Deserializer::from_reader(BufReader::new(open()?));
@@ -46,9 +49,23 @@ pub(super) fn read(path: &Path, normalizer: &mut Normalizer<'_>) -> Result<()> {
     if let Some(failed) = reader.failed.take() {
         return Err(failed);
     }
-    outcome.map_err(|error| Error::source(path, error))?;
+    match outcome {
+        Err(error) if is_cut && error.is_eof() => {
+            let (n, place) = (reader.n, error.line());
+            normalizer
+                .breaks_off(format!("it ends in the middle of line {place}, after {n} memories"));
+            return Ok(());
+        }
+        outcome => outcome.map_err(|error| Error::source(path, error))?,
+    }
     // One memory alone on its line is a document too.
     if reader.n == 0 { lines(path, reader, normalizer) } else { Ok(()) }
+}
+
+/// True if the first line is a whole document, so that there is one on each.
+fn is_lines(path: &Path) -> Result<bool> {
+    let first = Lines::open(path)?.next(&mut Quiet)?;
+    Ok(first.is_some_and(|(_, text)| serde_json::from_str::<IgnoredAny>(&text).is_ok()))
 }
 
 fn lines(path: &Path, mut reader: Reader, normalizer: &mut Normalizer<'_>) -> Result<()> {
@@ -57,7 +74,7 @@ fn lines(path: &Path, mut reader: Reader, normalizer: &mut Normalizer<'_>) -> Re
     while let Some((n, text)) = lines.next(normalizer)? {
         match serde_json::from_str(&text) {
             Ok(value) => reader.memory(&value, normalizer)?,
-            Err(error) => normalizer.skip(format!("line {n}"), format!("it is no JSON: {error}")),
+            Err(error) => normalizer.bad_line(n, "it is no JSON", &error),
         }
     }
     Ok(())

@@ -49,6 +49,19 @@ impl Normalizer<'_> {
         report::left_out(&mut self.report.skipped, what, reason);
     }
 
+    /// The source breaks off; what comes before is taken.
+    pub(super) fn breaks_off(&mut self, place: impl Into<String>) {
+        self.report.incomplete.get_or_insert(place.into());
+    }
+
+    /// A line that is no JSON: if only its end is missing, the source breaks off there.
+    pub(super) fn bad_line(&mut self, n: u64, what: &str, error: &serde_json::Error) {
+        self.skip(format!("line {n}"), format!("{what}: {error}"));
+        if error.is_eof() {
+            self.breaks_off(format!("line {n} ends in the middle"));
+        }
+    }
+
     /// A memory of another tool, with one version. `what` names it in the report. False: it was left out.
     pub(super) fn memory(&mut self, what: &str, record: MemoryRecord) -> Result<bool> {
         let MemoryRecord { origin, mut head, mut version, updated, forgotten, usage } = record;

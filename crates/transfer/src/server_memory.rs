@@ -76,8 +76,7 @@ pub(super) fn read(path: &Path, normalizer: &mut Normalizer<'_>) -> Result<()> {
             }
             Ok(Item::Relation { .. }) => {}
             Err(error) => {
-                normalizer
-                    .skip(format!("line {n}"), format!("it is no entity or relation: {error}"));
+                normalizer.bad_line(n, "it is no entity or relation", &error);
             }
         }
     }

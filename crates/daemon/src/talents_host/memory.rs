@@ -41,7 +41,6 @@ impl MemoryHandle {
     ) -> MemoryHandle {
         // Where a process happens to stand says nothing about what a talent works on.
         caller.cwd = None;
-        caller.any_folder = false;
         // Whoever started the run, what it writes is written by a model.
         caller.author = Author::Agent;
         MemoryHandle { place, caller, variables, environment, wait }

@@ -30,17 +30,9 @@ const ATTEST_WINDOW_MS: i64 = 1_000;
 pub(super) fn touch(situation: &Situation<'_>, touches: &Touches) -> Result<AdmittedCommand> {
     check_count("accesses", touches.accesses.len(), TOUCHES_MAX)?;
     check_count("grants", touches.grants.len(), TOUCHES_MAX)?;
-    // The entry has one row per memory, ascending. A forgotten memory may be accessed, one that never was may not.
-    let mut merged: BTreeMap<MemoryId, Access> = BTreeMap::new();
-    for access in &touches.accesses {
-        if situation.view.head(access.id)?.is_none() {
-            return Err(Error::not_found("memory", access.id));
-        }
-        let row = merged.entry(access.id).or_insert(Access { count: 0, ..*access });
-        row.count = row.count.saturating_add(access.count);
-        // Nothing is accessed later than the entry says it was recorded.
-        row.at = row.at.max(access.at).min(situation.at);
-    }
+    check_count("shown", touches.shown.len(), TOUCHES_MAX)?;
+    let accesses = merged(situation, &touches.accesses)?;
+    let shown = merged(situation, &touches.shown)?;
     for grant in &touches.grants {
         let Some(state) = situation.view.grant(grant.grant)? else {
             return Err(Error::not_found("grant", grant.grant));
@@ -51,12 +43,27 @@ pub(super) fn touch(situation: &Situation<'_>, touches: &Touches) -> Result<Admi
             return Err(Error::GrantRefused("no uses are left".into()));
         }
     }
-    if merged.is_empty() && touches.grants.is_empty() {
+    if accesses.is_empty() && shown.is_empty() && touches.grants.is_empty() {
         return Err(Error::NoOp);
     }
-    let accesses = merged.into_values().collect();
-    let payload = Payload::Touch(Touch { accesses, grants: touches.grants.clone() });
+    let shown = (!shown.is_empty()).then_some(shown);
+    let payload = Payload::Touch(Touch { accesses, grants: touches.grants.clone(), shown });
     Ok(AdmittedCommand::one(Admission::plain(payload)))
+}
+
+/// One row per memory, ascending. A forgotten memory may be accessed, one that never was may not.
+fn merged(situation: &Situation<'_>, accesses: &[Access]) -> Result<Vec<Access>> {
+    let mut merged: BTreeMap<MemoryId, Access> = BTreeMap::new();
+    for access in accesses {
+        if situation.view.head(access.id)?.is_none() {
+            return Err(Error::not_found("memory", access.id));
+        }
+        let row = merged.entry(access.id).or_insert(Access { count: 0, ..*access });
+        row.count = row.count.saturating_add(access.count);
+        // Nothing is accessed later than the entry says it was recorded.
+        row.at = row.at.max(access.at).min(situation.at);
+    }
+    Ok(merged.into_values().collect())
 }
 
 pub(super) fn find_late(situation: &Situation<'_>, find: &LateFind) -> Result<AdmittedCommand> {

@@ -24,6 +24,13 @@ pub(super) fn touch(step: &mut Step<'_>, p: &Touch) -> Result<About> {
     for touched in &p.accesses {
         access(step, touched.id, touched.count, touched.at)?;
     }
+    for shown in p.shown.iter().flatten() {
+        let mut usage = step.view.usage(shown.id)?;
+        let before = usage.shown.unwrap_or_default();
+        usage.shown = Some(before.saturating_add(u64::from(shown.count)));
+        usage.last_shown = usage.last_shown.max(Some(shown.at));
+        step.put(keys::usage(shown.id), &usage);
+    }
     for grant in &p.grants {
         let Some(state) = step.view.grant(grant.grant)? else {
             return Err(step.damaged("it counts a use of an unknown grant"));

@@ -12,6 +12,9 @@ pub struct Touches {
     pub accesses: Vec<Access>,
     #[n(1)]
     pub grants: Vec<GrantUse>,
+    /// What stood in lists and briefings.
+    #[n(2)]
+    pub shown: Vec<Access>,
 }
 
 /// A find that has been run and is now to be recorded.

@@ -120,7 +120,7 @@ impl Cortex {
         if authority.counts_uses {
             // The writer checks the owner's limit again.
             let grants = vec![GrantUse { grant: authority.root_grant, uses: 1 }];
-            let touches = Touches { accesses: Vec::new(), grants };
+            let touches = Touches { grants, ..Touches::default() };
             let stamp = Stamp::new(now, &authority.audience_name);
             self.command(stamp, Command::Touch(touches))?;
         }

@@ -117,7 +117,7 @@ pub(crate) fn fill(cortex: &Cortex) {
     };
     cortex.remove_edge(stamp(13), gone).unwrap();
     let accesses = vec![Access { id: id(4), count: 3, at: at(14) }];
-    run(cortex, 14, Command::Touch(Touches { accesses, grants: Vec::new() })).unwrap();
+    run(cortex, 14, Command::Touch(Touches { accesses, ..Touches::default() })).unwrap();
     cortex.find_late(stamp(15), &Query::of_types(&[MemoryType::Fact], 5), salt(15)).unwrap();
     cortex.attest(stamp(16), attestation("i1", Outcome::Success, &[4], &[2, 4])).unwrap();
     let compaction = Compaction {

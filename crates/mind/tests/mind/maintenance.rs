@@ -74,8 +74,10 @@ fn what_was_not_used_fades_and_is_forgotten_below_the_threshold() {
     let pinned = save(&cortex, day(0), pinned);
     let hard = Fields::Constraint(Constraint { strength: Strength::Hard, trigger: None });
     let hard = save(&cortex, day(0), draft(5, "Never push to main", "", hard));
-    let touch =
-        Touches { accesses: vec![Access { id: id(used), count: 1, at: day(60) }], grants: vec![] };
+    let touch = Touches {
+        accesses: vec![Access { id: id(used), count: 1, at: day(60) }],
+        ..Touches::default()
+    };
     submit(&cortex, Stamp::new(day(60), "user"), Command::Touch(touch)).unwrap();
     // 0.6 * 0.95^35 is 0.0997: day 65 is the first below 0.1.
     assert!(once(&cortex, day(64)).0.is_empty());
@@ -366,7 +368,7 @@ proptest! {
                 if at > now && at <= until {
                     let one = ids[which % ids.len()];
                     let access = Access { id: id(one), count: 1, at };
-                    let touch = Touches { accesses: vec![access], grants: vec![] };
+                    let touch = Touches { accesses: vec![access], ..Touches::default() };
                     submit(&cortex, Stamp::new(at, "user"), Command::Touch(touch)).unwrap();
                     last.get_mut(&one).unwrap().1 = at.get();
                 }

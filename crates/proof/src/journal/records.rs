@@ -16,6 +16,9 @@ pub struct Touch {
     pub accesses: Vec<Access>,
     #[n(1)]
     pub grants: Vec<GrantUse>,
+    /// What stood in lists and briefings, ascending by id; absent if nothing did.
+    #[n(2)]
+    pub shown: Option<Vec<Access>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]

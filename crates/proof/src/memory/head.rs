@@ -141,6 +141,18 @@ pub struct Usage {
     /// Live `contradicts` edges that touch this memory, either way.
     #[n(6)]
     pub contradicted: u32,
+    /// How often it stood in a list or a briefing, and when it last did. That is no access: it lifts no score.
+    #[n(7)]
+    pub shown: Option<u64>,
+    #[n(8)]
+    pub last_shown: Option<Millis>,
+}
+
+impl Usage {
+    /// When it was last opened, cited or shown: what is still in use does not fade.
+    pub fn last_seen(&self) -> Option<Millis> {
+        self.last_access.max(self.last_shown)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]

@@ -95,6 +95,11 @@ impl<'a> MemoryFilter<'a> {
         let SearchContext { view, analyzer, question, .. } = *self.context;
         let head = MemoryId::new(id).map(|id| view.head(id)).transpose()?.flatten();
         let mut judged = head.filter(|head| self.admits_head(head)).map(Rc::new);
+        if let Some(head) = &judged
+            && !self.is_of_the_time(head)?
+        {
+            judged = None;
+        }
         let asks_phrases = phrases::are_in(question);
         if (asks_phrases || self.checks_visibility)
             && let Some(head) = &judged
@@ -120,9 +125,20 @@ impl<'a> MemoryFilter<'a> {
             && (query.include_archived || !head.archived)
             && query.scope.is_none_or(|scope| head.scope == scope)
             && (query.kinds.is_empty() || query.kinds.contains(&head.kind))
-            && query.created_from.is_none_or(|from| head.created >= from)
-            && query.created_until.is_none_or(|until| head.created < until)
             && query.as_of.is_none_or(|moment| head.created <= moment)
+    }
+
+    /// Whether a memory is of the time that is asked about: since when it is true counts, if that is before it was
+    /// recorded.
+    fn is_of_the_time(&self, head: &Head) -> Result<bool> {
+        let SearchContext { view, query, .. } = *self.context;
+        if query.created_from.is_none() && query.created_until.is_none() {
+            return Ok(true);
+        }
+        let valid_from = view.required_version(head.id, head.version)?.valid_from;
+        let at = valid_from.filter(|at| *at < head.created).unwrap_or(head.created);
+        Ok(query.created_from.is_none_or(|from| at >= from)
+            && query.created_until.is_none_or(|until| at < until))
     }
 
     /// The memory in full, if it is shown now.

@@ -4,15 +4,17 @@
 //! - [`project`]: which project a request belongs to; names, aliases, similar names.
 //! - [`topic`]: topic keys, normal and suggested; [`title`]: a title from the content.
 //! - [`words`]: the caller's word for what a memory is.
+//! - [`cleaner`]: characters that cannot be kept, titles of many lines.
 //! - [`dedup`]: when two saves are the same save; [`bounds`]: what is too long.
 //! - [`capture`]: learnings in an agent's output.
 //!
-//! The order of a save: `Redactor::text` on every text, `bounds`, `topic::normalize`, `dedup::fingerprint`. Must stay
+//! The order of a save: `Redactor::text` on every text, `Cleaner`, `bounds`, `topic::normalize`, `dedup::fingerprint`. Must stay
 //! true: pure functions; the file system comes in as a [`project::file_system::Tree`], time as an argument; nothing is
 //! cut in silence.
 
 pub(crate) mod bounds;
 pub(crate) mod capture;
+pub(crate) mod cleaner;
 pub(crate) mod dedup;
 pub mod project;
 pub mod redactor;

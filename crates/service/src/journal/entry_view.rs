@@ -66,6 +66,9 @@ fn payload_view(payload: &Payload) -> Map<String, Value> {
             "accesses": p.accesses.iter()
                 .map(|a| json!({"id": a.id.get(), "count": a.count, "at": a.at.rfc3339()}))
                 .collect::<Vec<_>>(),
+            "shown": p.shown.iter().flatten()
+                .map(|a| json!({"id": a.id.get(), "count": a.count, "at": a.at.rfc3339()}))
+                .collect::<Vec<_>>(),
             "grants": p.grants.iter()
                 .map(|g| json!({"grant": g.grant.to_string(), "uses": g.uses}))
                 .collect::<Vec<_>>(),

@@ -106,6 +106,57 @@ impl ImportWriter<'_> {
         self.push(staged, command, Some(key), version.by.as_ref(), Effect::Version)
     }
 
+    /// A memory that was born here, and exported to where somebody may have edited it: words that no version has are a
+    /// new one.
+    pub(super) fn edited(
+        &mut self,
+        staged: &StagedStep,
+        id: MemoryId,
+        head: &HeadRecord,
+        version: &VersionRecord,
+    ) -> Result<()> {
+        let view = self.reading.view();
+        let now_here = view.required_head(id)?;
+        let current = view.required_version(id, now_here.version)?;
+        let Some(stored) = view.body(&current)? else {
+            report::left_out(&mut self.report.skipped, &*staged.what, "it was erased here");
+            return Ok(());
+        };
+        let mut body = self.body_as(now_here.memory_type, memory_type(head), version)?;
+        body.fields = stored.fields;
+        for before in self.reading.view().versions(id)? {
+            let before = self.reading.view().body(&before)?;
+            if before
+                .is_some_and(|it| it.title == body.title && reads_alike(&it.content, &body.content))
+            {
+                self.unchanged();
+                return Ok(());
+            }
+        }
+        if now_here.tombstone.is_some() {
+            let reason = "it was edited but is forgotten here";
+            report::left_out(&mut self.report.skipped, &*staged.what, reason);
+            return Ok(());
+        }
+        if !staged.last_chance {
+            return self.staging.put_off(staged);
+        }
+        self.report.memories.changed += 1;
+        let mut revision = Revision::new(id, None, body, (self.salt)()?);
+        revision.provenance = self.provenance(version)?;
+        revision.confidence = current.confidence;
+        revision.valid_from = current.valid_from;
+        revision.valid_until = current.valid_until;
+        revision.expires = current.expires;
+        let edit = origin::short(
+            format!("{}\n{}", revision.body.title, revision.body.content).as_bytes(),
+            8,
+        );
+        let key = origin::version_key(&origin::origin("edit", &id.get().to_string()), &edit);
+        let command = Command::Update(Box::new(revision));
+        self.push(staged, command, Some(key), version.by.as_ref(), Effect::Version)
+    }
+
     /// The newest version that an import made.
     pub(super) fn last_arrived(&self, id: MemoryId, origin: &str) -> Result<Version> {
         let view = self.reading.view();
@@ -232,10 +283,15 @@ impl ImportWriter<'_> {
         if self.touches.is_empty() {
             return Ok(());
         }
-        let touches = Touches { accesses: std::mem::take(&mut self.touches), grants: Vec::new() };
+        let touches = Touches { accesses: std::mem::take(&mut self.touches), ..Touches::default() };
         let stamp = Stamp::new(self.now, self.by);
         let request = Submission { stamp, command: Command::Touch(touches), authority: None };
         self.group.push(Pending { what: "uses".into(), request, effect: Effect::Usage });
         self.flush()
     }
+}
+
+/// True if two texts differ in nothing but the white space at the ends of lines, which editors change.
+fn reads_alike(one: &str, two: &str) -> bool {
+    one.trim().lines().map(str::trim_end).eq(two.trim().lines().map(str::trim_end))
 }

@@ -150,6 +150,7 @@ impl<'h> ImportWriter<'h> {
                     Place::Absent => {
                         self.write(staged, origin, late_head.as_ref().unwrap_or(head), version)
                     }
+                    Place::Native(id) if !*frozen => self.edited(staged, id, head, version),
                     Place::Native(_) => {
                         self.unchanged();
                         Ok(())

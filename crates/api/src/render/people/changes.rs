@@ -28,7 +28,7 @@ pub fn saved(saved: &SaveAnswer) -> String {
 
 /// What is worth knowing besides that it is saved, a line each.
 pub fn beside_save(saved: &SaveAnswer) -> Vec<String> {
-    let notes = [&saved.redacted, &saved.type_note, &saved.project_note];
+    let notes = [&saved.cleaned, &saved.redacted, &saved.type_note, &saved.project_note];
     let notes = notes.into_iter().filter(|note| !note.is_empty());
     let mut all: Vec<String> = notes.map(|note| line(note)).collect();
     for near in &saved.similar {

@@ -61,7 +61,7 @@ pub(crate) struct SimilarArgs {
 
 #[derive(Args, Debug)]
 struct FilterArgs {
-    /// Only this project
+    /// Only this project, or all [default: the one of this folder, and what is personal]
     #[arg(long)]
     project: Option<String>,
     /// project or personal
@@ -106,6 +106,7 @@ impl FilterArgs {
         let (types, mut kinds) = type_word::of_filter(&self.types)?;
         kinds.extend(self.kinds.iter().cloned());
         Ok(SearchRequest {
+            default_project: true,
             kinds,
             memory_types: types.iter().map(|known| known.name().to_owned()).collect(),
             project: self.project.clone(),
@@ -133,7 +134,8 @@ pub(crate) fn search(args: &SearchArgs, inv: &Invocation, out: &mut Output) -> C
 
 pub(crate) fn similar(args: &SimilarArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     let id = args.memory.of(inv.actor())?.get();
-    let request = SearchRequest { similar_to: Some(id), ..args.filters.request()? };
+    let filters = args.filters.request()?;
+    let request = SearchRequest { similar_to: Some(id), default_project: false, ..filters };
     show(&inv.ask(request)?, detail(args.explain), out)
 }
 

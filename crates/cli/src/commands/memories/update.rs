@@ -69,8 +69,8 @@ pub(crate) fn run(args: &UpdateArgs, inv: &Invocation, out: &mut Output) -> Comm
         ..details!(UpdateRequest, args.head, args.version)
     };
     let answer = inv.ask_with_key(args.idempotency_key.as_ref(), request)?;
-    if !answer.redacted.is_empty() {
-        out.say(&answer.redacted);
+    for note in [&answer.cleaned, &answer.redacted].into_iter().filter(|note| !note.is_empty()) {
+        out.say(note);
     }
     let verb = if answer.changed { "updated" } else { "unchanged" };
     out.either(&WithRoot::of(inv, &answer)?, format_args!("{verb} {}", answer.memory.uri))

@@ -69,7 +69,6 @@ pub(crate) fn run(
     let (agent, event) = (args.agent, args.event);
     let folder = home_folder(globals, &env.variables, &env.cwd)?;
     let mut caller = caller(globals, &env.variables, &env.cwd, None)?;
-    caller.any_folder = true;
     caller.author = Author::Agent;
     let now = caller.environment.now();
     let limit = if event == EventName::PromptSubmit { PROMPT_LIMIT } else { LIMIT };

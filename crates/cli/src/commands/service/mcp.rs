@@ -62,14 +62,13 @@ pub(crate) fn run(args: &McpArgs, globals: &GlobalArgs, env: &CommandEnv) -> Com
     let choice = Choice::parse(&args.tools)?;
     let folder = home_folder(globals, &env.variables, &env.cwd)?;
     let mut caller = caller(globals, &env.variables, &env.cwd, None)?;
-    caller.any_folder = true;
     // Whoever started the agent, what comes over this protocol is written by a model.
     caller.author = Author::Agent;
     if globals.by.is_none() && caller.delegate.is_none() {
         BY.clone_into(&mut caller.by);
     }
     let pool = ClientPool::new(DaemonPlace::new(&folder).waiting(wait(globals)), caller.info())?;
-    serve_stdio(Server::new(Backend(Arc::new(pool)), &choice))?;
+    serve_stdio(Server::new(Backend(Arc::new(pool)), &choice).of_one_agent())?;
     Ok(())
 }
 

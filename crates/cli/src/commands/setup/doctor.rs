@@ -226,6 +226,9 @@ fn store(health: &ActorHealth, report: &mut DoctorReport) {
     if let Some(error) = &health.projects_problem {
         report.fail("projects", format!("{actor}: {}", error.message), error.hint.clone());
     }
+    for apart in &health.projects_apart {
+        report.ok("projects", format!("{actor}: {apart} are repositories of one name, kept apart"));
+    }
 }
 
 fn model(config: &Config, folder: &Path, report: &mut DoctorReport) {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use api::transfer::{ImportReport, ImportRequest};
+use api::{Error, ErrorCode, Fault};
 use clap::{Args, ValueEnum};
 
 use crate::failure::CommandResult;
@@ -88,7 +89,19 @@ pub(crate) fn run(args: &ImportArgs, inv: &Invocation, out: &mut Output) -> Comm
         dry_run: args.dry_run,
     };
     let report = streams::import(inv, &request, &inv.path(&args.path), out)?;
-    if out.is_json() { out.object(&report) } else { show(&report, out) }
+    if out.is_json() {
+        out.object(&report)?
+    } else {
+        show(&report, out)?
+    }
+    let Some(place) = &report.incomplete else { return Ok(()) };
+    let memories = &report.memories;
+    let kept = memories.new + memories.changed + memories.unchanged;
+    let message =
+        format!("the source is incomplete: {place}; {kept} memories before that were kept");
+    Err(Error::new(ErrorCode::BadSource, Fault::Caller, message)
+        .with_hint("get the whole file and import it again; what is here already is not doubled")
+        .into())
 }
 
 fn show(report: &ImportReport, out: &mut Output) -> CommandResult {

@@ -45,7 +45,7 @@ impl Host {
         };
         let found = recall(&reading, &audience, &asked, &policy, caller.now()?)?;
         let used: Vec<_> = found.memories.iter().map(RecallHit::id).collect();
-        self.service.note_accesses(caller, &used)?;
+        self.service.note_opened(caller, &used)?;
         Ok(MemoryRecallAnswer {
             memories: found.memories.iter().map(view).collect(),
             found: found.found,

@@ -50,6 +50,8 @@ pub(crate) struct Project {
     pub source: Source,
     /// The folder of the project; of a worktree, that of the main one. Absent if the name was given.
     pub root: Option<PathBuf>,
+    /// Where the repository is served, `host/owner/name`: its identity, if the name is that of a remote.
+    pub remote: Option<String>,
 }
 
 /// The answer: perhaps a project, and what a person should know about how it was found.
@@ -80,7 +82,7 @@ fn given(place: &Place<'_>, notes: &mut Vec<String>) -> Option<Project> {
         Some(_) => {}
         None => notes.push(format!("project {given:?} is no name and was passed over")),
     }
-    Some(Project { name: name?, source: Source::Given, root: None })
+    Some(Project { name: name?, source: Source::Given, root: None, remote: None })
 }
 
 fn detect(
@@ -99,23 +101,26 @@ fn detect(
     for folder in &folders {
         if let Some(name) = config::read(folder, tree, notes) {
             let root = Some((*folder).to_owned());
-            return Some(Project { name, source: Source::Config, root });
+            return Some(Project { name, source: Source::Config, root, remote: None });
         }
         if within == Some(*folder) {
             break;
         }
     }
     if let Some(repository) = repository {
-        let remote = repository.remote(tree, notes);
-        let root = repository.root.clone();
-        if let Some(name) = remote.and_then(|remote| remote.name()) {
-            return Some(Project { name, source: Source::Remote, root: Some(root) });
+        let root = Some(repository.root.clone());
+        if let Some(remote) = repository.remote(tree, notes)
+            && let Some(name) = remote.name()
+        {
+            let remote = Some(remote.address);
+            return Some(Project { name, source: Source::Remote, root, remote });
         }
-        if let Some(name) = name::of_folder(&root) {
-            return Some(Project { name, source: Source::Root, root: Some(root) });
+        if let Some(name) = name::of_folder(&repository.root) {
+            return Some(Project { name, source: Source::Root, root, remote: None });
         }
     }
     let folder = *folders.first()?;
     let name = name::of_folder(folder)?;
-    Some(Project { name, source: Source::Folder, root: Some(folder.to_owned()) })
+    let root = Some(folder.to_owned());
+    Some(Project { name, source: Source::Folder, root, remote: None })
 }
