@@ -229,6 +229,6 @@ fn chosen(
 }
 
 /// When a memory last changed; of one that never did, when what it says happened. An import of old notes is no news.
-fn last_changed(view: &View<'_>, head: &Head) -> Result<Millis> {
+fn last_changed(view: &View<'_>, head: &Head) -> kernel::Result<Millis> {
     if head.updated > head.created { Ok(head.updated) } else { views::when_happened(view, head) }
 }
