@@ -313,3 +313,25 @@ fn a_client_lists_and_calls_every_tool() {
     assert_eq!(run(home.path(), &["mcp", "--tools=typo"]).status.code(), Some(2));
     ok(home.path(), &["stop"]);
 }
+
+// serving S32
+#[test]
+fn what_an_agent_saves_belongs_to_the_session_that_it_started() {
+    let home = TempDir::new().unwrap();
+    let (mut one, mut other) = (Agent::start(home.path()), Agent::start(home.path()));
+    one.call("mem_session_start", &json!({"id": "s-one", "project": "web"}));
+    other.call("mem_session_start", &json!({"id": "s-other", "project": "web"}));
+    let session_of = |agent: &mut Agent, title: &str| {
+        let saved = json!({"title": title, "content": title, "project": "web"});
+        let id = agent.call("mem_save", &saved)["structuredContent"]["id"].clone();
+        agent.call("mem_get_observation", &json!({"id": id}))["structuredContent"]["session_id"]
+            .clone()
+    };
+    assert_eq!(session_of(&mut one, "from the first"), "s-one");
+    assert_eq!(session_of(&mut other, "from the other"), "s-other");
+    one.call("mem_session_end", &json!({"id": "s-one"}));
+    assert_eq!(session_of(&mut one, "after the end"), "s-other");
+    one.end();
+    other.end();
+    ok(home.path(), &["stop"]);
+}

@@ -85,3 +85,35 @@ fn agents_of_the_revision_without_sessions_find_the_same_tools() {
     assert_eq!(saved.json()["result"]["isError"], false, "{}", saved.body);
     assert_eq!(daemon.get("/api/observations").json()[0]["title"], "no session");
 }
+
+// serving S19, S20
+#[test]
+fn the_address_or_a_header_says_which_project_an_agent_works_in() {
+    let daemon = Daemon::start(&[]);
+    let headers = |more: &str| {
+        format!(
+            "Host: localhost\r\nContent-Type: application/json\r\n\
+             Accept: application/json, text/event-stream\r\n\
+             Mcp-Protocol-Version: 2025-11-25\r\n{more}"
+        )
+    };
+    let call = |path: &str, more: &str, tool: &str, arguments: Value| {
+        let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                             "params": {"name": tool, "arguments": arguments}});
+        let answer =
+            daemon.send("POST", path, &headers(more), message.to_string().as_bytes()).json();
+        answer["result"]["structuredContent"].clone()
+    };
+    let save = |title: &str| json!({"title": title, "content": "Deploys run on Tuesday"});
+    call("/mcp?project=web", "", "mem_save", save("Deploys of the page"));
+    call("/mcp", "X-Cortex-Project: api\r\n", "mem_save", save("Deploys of the service"));
+    let projects: Vec<Value> = daemon.get("/api/observations").json().as_array().unwrap().clone();
+    let projects: Vec<&str> = projects.iter().map(|it| it["project"].as_str().unwrap()).collect();
+    assert_eq!(projects, ["api", "web"]);
+    let question = || json!({"query": "when do deploys run"});
+    let here = call("/mcp?project=web", "", "mem_search", question());
+    assert_eq!(here["hits"].as_array().unwrap().len(), 1, "{here}");
+    assert!(here["notes"].to_string().contains("1 more in other projects"), "{here}");
+    let all = call("/mcp", "", "mem_search", question());
+    assert_eq!(all["hits"].as_array().unwrap().len(), 2, "{all}");
+}

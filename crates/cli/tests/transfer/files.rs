@@ -157,3 +157,21 @@ fn lines_that_are_no_text_cost_only_themselves() {
         json!({"what": "line 2", "reason": "the line is not UTF-8"})
     );
 }
+
+// serving S34
+#[test]
+fn a_file_that_breaks_off_is_taken_as_far_as_it_goes_and_is_no_success() {
+    let memory = |n: u32| format!("{{\"id\": \"m{n}\", \"memory\": \"Memory number {n}\"}}");
+    let array = format!("[\n{},\n{},\n{}", memory(1), memory(2), &memory(3)[..20]);
+    let lines = format!("{}\n{}\n{}", memory(1), memory(2), &memory(3)[..20]);
+    let entity = "{\"type\":\"entity\",\"name\":\"A\",\"entityType\":\"x\",\"observations\":[]}";
+    let server = format!("{entity}\n{}", &entity[..30]);
+    for (name, text, kept) in [("a.json", array, 2), ("l.jsonl", lines, 2), ("s.jsonl", server, 1)]
+    {
+        let home = Home::new();
+        std::fs::write(home.path().join(name), text).unwrap();
+        let ran = home.run(&["import", name]).ends(2);
+        assert!(ran.err.contains(&format!("{kept} memories before that were kept")), "{}", ran.err);
+        assert_eq!(home.run(&["stats", "--json"]).ok().json()["observations"], kept, "{name}");
+    }
+}

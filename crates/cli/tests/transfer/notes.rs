@@ -174,3 +174,28 @@ fn our_own_notes_add_nothing_at_home_and_arrive_elsewhere() {
         "{report}"
     );
 }
+
+// serving S33
+#[test]
+fn a_note_that_was_edited_comes_back_as_a_new_version() {
+    let home = home();
+    home.run(&["export", "--format", "markdown", "-o", "vault"]).ok();
+    let note = home.path().join("vault/web/Use redb one file (1).md");
+    let text = fs::read_to_string(&note).unwrap();
+    fs::write(&note, text.replace("It *works*.", "It *works*, also after kill -9.")).unwrap();
+    let import = || home.run(&["import", "vault", "--json"]).ok().json();
+    let report = import();
+    assert_eq!(report["memories"], json!({"new": 0, "changed": 1, "unchanged": 3}), "{report}");
+    let got = home.run(&["get", "1", "--history", "--json"]).ok().json();
+    assert_eq!(
+        (&got["version"], &got["content"]),
+        (&json!(2), &json!("It *works*, also after kill -9.")),
+        "{got}"
+    );
+    assert_eq!(got["history"][0]["content"], "It *works*.");
+    // Once is enough; and a note of before, which somebody kept, takes nothing back.
+    assert_eq!(import()["memories"]["changed"], 0);
+    fs::write(&note, text).unwrap();
+    assert_eq!(import()["memories"]["changed"], 0);
+    assert_eq!(home.run(&["get", "1", "--json"]).ok().json()["version"], 2);
+}
