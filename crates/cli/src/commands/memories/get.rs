@@ -14,8 +14,8 @@ use crate::wiring::words::MemoryRef;
 ///
 /// JSON: {id, title, content, type, project, scope, session_id, topic_key, created_at, updated_at, happened_at, uri,
 /// memory_type, version, latest, duplicates, tags, fields, pinned, archived, deleted_at, deleted_reason, erased,
-/// accesses, citations, by, author, proposed, confidence, importance, visibility, channel, source, derived_from, valid_from,
-/// valid_until, expires, entry, origin, history, superseded_by, contradicted_by, text}
+/// accesses, citations, by, author, proposed, confidence, importance, visibility, channel, source, derived_from,
+/// valid_from, valid_until, expires, entry, origin, history, superseded_by, contradicted_by, text}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex get 12
