@@ -287,7 +287,11 @@ fn saves_find_the_session_they_belong_to() {
         ops.session_list(caller, live).unwrap().sessions.into_iter().map(|s| s.id).collect();
     assert_eq!(ids, ["s-1", "manual-save-web"]);
     let context = ops.recent_context(caller, ContextRequest::default()).unwrap();
-    assert!(context.text.contains("**s-2** (web, ended) — done"), "{}", context.text);
+    assert!(
+        context.text.contains("**s-2** (web, 2026-09-21, ended, 2 memories) — done"),
+        "{}",
+        context.text
+    );
     assert!(context.text.contains("## Recent Observations"));
 }
 
@@ -537,15 +541,19 @@ fn prompts_projects_scopes_and_odd_questions() {
         let request = SearchRequest { query: odd.into(), ..SearchRequest::default() };
         ops.search(caller, request).unwrap();
     }
+    bench.save(SaveRequest {
+        project: Some("site".into()),
+        ..note("manual", "logo", "of the site")
+    });
     let merged = MergeRequest { from: vec!["web".into()], to: "site".into(), dry_run: false };
     assert_eq!(ops.merge_projects(caller, merged).unwrap().moved, 1);
     let projects = ops.projects(caller, ProjectsRequest {}).unwrap().projects;
     assert_eq!(
         projects.iter().map(|p| (p.name.as_str(), p.memories)).collect::<Vec<_>>(),
-        [("site", 1)]
+        [("site", 2)]
     );
     let stats = ops.stats(caller, StatsRequest {}).unwrap();
-    assert_eq!((stats.observations, stats.prompts, stats.sessions), (2, 1, 2));
+    assert_eq!((stats.observations, stats.prompts, stats.sessions), (3, 1, 3));
     let proof = ops.prove(caller, ProveRequest { id: 3, snapshot: None }).unwrap();
     assert!(proof.exists && proof.bytes > 0);
 }

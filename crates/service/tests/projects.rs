@@ -167,10 +167,10 @@ fn merging_refuses_names_that_nothing_has() {
             MergeRequest { from: vec![from.into()], to: to.into(), ..MergeRequest::default() };
         machine.ops.merge_projects(&web, request)
     };
-    for (from, to) in [("wbe", "web"), ("web", "wbe")] {
+    for (from, to) in [("webs", "web"), ("web", "webs")] {
         let error = api::Error::from(merge(from, to).unwrap_err());
-        assert!(error.message.contains("wbe"), "{error:?}");
-        assert!(error.hint.unwrap().contains("web"));
+        assert!(error.message.contains("webs"), "{error:?}");
+        assert!(error.hint.unwrap().contains("\"web\""));
     }
     let other = SaveRequest {
         title: "Other".into(),

@@ -163,7 +163,8 @@ fn what_agents_see_at_the_start_can_be_seen_here() {
     home.save(&["Use redb", "One file", "--project", "web", "--kind", "decision"]);
     let recent = home.run(&["context", "web", "--recent"]).ok().out;
     assert!(recent.contains("## Recent Observations"), "{recent}");
-    assert!(recent.contains("#1 [decision] Use redb"), "{recent}");
+    let line = recent.lines().find(|line| line.starts_with("- #1 [decision] ")).unwrap();
+    assert!(line.ends_with(" Use redb: One file"), "{recent}");
     home.run(&["context", "--recent", "--budget", "10"]).ends(2);
     home.run(&["context", "--scope", "personal"]).ends(2);
 }
