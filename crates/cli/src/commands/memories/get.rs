@@ -12,10 +12,10 @@ use crate::wiring::words::MemoryRef;
 ///
 /// Old versions stay readable after updates and after forgetting. What was erased is gone.
 ///
-/// JSON: {id, title, content, type, project, scope, session_id, topic_key, created_at, updated_at, uri, memory_type,
-/// version, latest, duplicates, tags, fields, pinned, archived, deleted_at, deleted_reason, erased, accesses,
-/// citations, by, author, proposed, confidence, importance, visibility, channel, source, derived_from, valid_from,
-/// valid_until, expires, entry, origin, history, superseded_by, contradicted_by, text}
+/// JSON: {id, title, content, type, project, scope, session_id, topic_key, created_at, updated_at, happened_at, uri,
+/// memory_type, version, latest, duplicates, tags, fields, pinned, archived, deleted_at, deleted_reason, erased,
+/// accesses, citations, by, author, proposed, confidence, importance, visibility, channel, source, derived_from,
+/// valid_from, valid_until, expires, entry, origin, history, superseded_by, contradicted_by, text}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex get 12

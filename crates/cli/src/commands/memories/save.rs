@@ -34,8 +34,9 @@ const NOTICE_AFTER: Duration = Duration::from_secs(3);
 /// line does not stop the rest; the exit code is then 2.
 ///
 /// JSON: {id, uri, title, type, memory_type, version, status, project, scope, session_id, topic_key,
-/// suggested_topic_key, entities, redacted, similar: [{id, title, type, nearness}], project_note, type_note, seq, at,
-/// changed, root}; type_note is there when the type is a word that names none of the nine
+/// suggested_topic_key, entities, redacted, cleaned, similar: [{id, title, type, nearness}], project_note, type_note,
+/// seq, at, changed, root}; type_note is there when the type is a word that names none of the nine, cleaned when a
+/// title had to be changed
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex save \"Use redb for the store\" \"One file, no threads\" --type decision --tag storage

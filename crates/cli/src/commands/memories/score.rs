@@ -13,8 +13,8 @@ use crate::wiring::words::MemoryRef;
 ///
 /// All three are computed from the memory, its use and the clock when they are asked for; looking changes nothing.
 ///
-/// JSON: {observation_id, score, access_count, last_accessed, updated_at, incoming_edges, citations, salience,
-/// factors: {recency, access, citation, importance}, importance}
+/// JSON: {observation_id, score, access_count, last_accessed, updated_at, incoming_edges, citations, shown,
+/// salience, factors: {recency, access, citation, importance}, importance}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex score 12")]

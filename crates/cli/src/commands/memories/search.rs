@@ -19,10 +19,11 @@ use crate::wiring::words::MemoryRef;
 /// words, what holds them comes first), -word must not be there, auth* is a beginning, and a mistyped word is read as
 /// the nearest that is saved. Nothing is a syntax error.
 ///
-/// JSON: {query, hits: [{id, title, type, memory_type, project, scope, session_id, topic_key, created_at, updated_at,
-/// uri, preview, cut, rank, tokens, standing, pinned, superseded_by: [{id, title}], contradicts: [{id, title}], by,
-/// author, proposed, relevance, arms: [{arm, rank, score, weight, by?}], reasons?: [{feature, value, typical,
-/// moved}]}], answerable?: {level, probability}, candidates, mode, model?, by_model?, elsewhere?, note?}
+/// JSON: {query, project, hits: [{id, title, type, memory_type, project, scope, session_id, topic_key, created_at,
+/// updated_at, uri, preview, cut, rank, tokens, standing, pinned, superseded_by: [{id, title}], contradicts: [{id,
+/// title}], by, author, proposed, relevance, level, happened_at?, arms: [{arm, rank, score, weight, by?}], reasons?:
+/// [{feature, value, typical, moved}]}], answerable?: {level, probability}, candidates, mode, model?, by_model?,
+/// elsewhere?, note?}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex search how do we rotate the signing key

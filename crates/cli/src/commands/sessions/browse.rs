@@ -73,7 +73,7 @@ pub(crate) struct PromptsArgs {
 
 /// Lists projects, latest activity first; merges two that are one.
 ///
-/// JSON: {projects: [{name, memories, last_activity, aliases}], capped}
+/// JSON: {projects: [{name, memories, last_activity, aliases, remotes}], capped}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex projects

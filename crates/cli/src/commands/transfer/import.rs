@@ -27,7 +27,8 @@ const NAMED_MAX: usize = 20;
 ///
 /// JSON: {format, dry_run, found, memories: {new, changed, unchanged}, versions, edges, sessions, prompts:
 /// {new, unchanged}, forgotten, dates: {as_created, as_valid_from, absent, lost}, redacted, tags_left_out,
-/// references_left_out, skipped: {total, by_reason, rows: [{what, reason}]}}
+/// references_left_out, skipped: {total, by_reason, rows: [{what, reason}]}, incomplete}; incomplete says
+/// where the source breaks off, and then the exit code is 2
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex import ~/.engram/engram.db --dry-run
