@@ -335,3 +335,65 @@ fn what_an_agent_saves_belongs_to_the_session_that_it_started() {
     other.end();
     ok(home.path(), &["stop"]);
 }
+
+// serving S19
+#[test]
+fn an_agent_that_started_us_at_home_is_asked_where_it_works() {
+    let home = TempDir::new().unwrap();
+    let work = home.path().join("work/My Shop");
+    std::fs::create_dir_all(&work).unwrap();
+    let mut child = cortex(home.path())
+        .arg("mcp")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (mut input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let mut lines = BufReader::new(output).lines();
+    let uri = format!("file://{}", work.display().to_string().replace(' ', "%20"));
+    for (id, method, params) in [
+        (
+            1,
+            "initialize",
+            json!({
+                "protocolVersion": "2025-06-18", "capabilities": {"roots": {}},
+                "clientInfo": {"name": "test", "version": "1"},
+            }),
+        ),
+        (
+            2,
+            "tools/call",
+            json!({
+                "name": "mem_save", "arguments": {"title": "Prices", "content": "are in cents"},
+            }),
+        ),
+        (3, "tools/call", json!({"name": "mem_get_observation", "arguments": {"id": 1}})),
+    ] {
+        let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        writeln!(input, "{message}").unwrap();
+        let answer = loop {
+            let line: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
+            if line["method"] == "roots/list" {
+                let roots = json!({"roots": [{"uri": uri}]});
+                let answer = json!({"jsonrpc": "2.0", "id": line["id"], "result": roots});
+                writeln!(input, "{answer}").unwrap();
+            } else if line["id"] == id {
+                break line;
+            }
+        };
+        match id {
+            1 => {
+                let heard = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+                writeln!(input, "{heard}").unwrap();
+            }
+            2 => assert_eq!(answer["result"]["isError"], false, "{answer}"),
+            _ => {
+                let text = answer["result"]["content"][0]["text"].as_str().unwrap();
+                assert!(text.contains("Project: my shop"), "{text}");
+            }
+        }
+    }
+    drop(input);
+    child.wait().unwrap();
+    ok(home.path(), &["stop"]);
+}
