@@ -361,6 +361,10 @@ fn an_agent_that_started_us_at_home_is_asked_where_it_works() {
                 let answer = json!({"jsonrpc": "2.0", "id": line["id"], "result": roots});
                 writeln!(input, "{answer}").unwrap();
             } else if line["id"] == id {
+                if method == "initialize" {
+                    let heard = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+                    writeln!(input, "{heard}").unwrap();
+                }
                 return line["result"].clone();
             }
         }
