@@ -335,3 +335,51 @@ fn what_an_agent_saves_belongs_to_the_session_that_it_started() {
     other.end();
     ok(home.path(), &["stop"]);
 }
+
+// serving S19
+#[test]
+fn an_agent_that_started_us_at_home_is_asked_where_it_works() {
+    let home = TempDir::new().unwrap();
+    let work = home.path().join("work/My Shop");
+    std::fs::create_dir_all(&work).unwrap();
+    let mut child = cortex(home.path())
+        .arg("mcp")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (mut input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let mut lines = BufReader::new(output).lines();
+    let uri = format!("file://{}", work.display().to_string().replace(' ', "%20"));
+    let mut ask = |id: u64, method: &str, params: &Value| {
+        let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        writeln!(input, "{message}").unwrap();
+        loop {
+            let line: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
+            if line["method"] == "roots/list" {
+                let roots = json!({"roots": [{"uri": uri}]});
+                let answer = json!({"jsonrpc": "2.0", "id": line["id"], "result": roots});
+                writeln!(input, "{answer}").unwrap();
+            } else if line["id"] == id {
+                if method == "initialize" {
+                    let heard = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+                    writeln!(input, "{heard}").unwrap();
+                }
+                return line["result"].clone();
+            }
+        }
+    };
+    let client = json!({"name": "test", "version": "1"});
+    let hello = json!({
+        "protocolVersion": "2025-06-18", "capabilities": {"roots": {}}, "clientInfo": client,
+    });
+    ask(1, "initialize", &hello);
+    let saved = json!({"title": "Prices", "content": "are in cents"});
+    let saved = ask(2, "tools/call", &json!({"name": "mem_save", "arguments": saved}));
+    let id = json!({"id": saved["structuredContent"]["id"]});
+    let got = ask(3, "tools/call", &json!({"name": "mem_get_observation", "arguments": id}));
+    assert_eq!(got["structuredContent"]["project"], "my shop", "{got}");
+    drop(input);
+    child.wait().unwrap();
+    ok(home.path(), &["stop"]);
+}

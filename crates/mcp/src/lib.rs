@@ -4,17 +4,19 @@
 //! - `call`: arguments into operations, answers by `api::render::model` into text and structure.
 //! - `instructions`: what an agent is told unasked, of the tools it has.
 //! - `talent`: the tools of one talent, for a provider that runs its own loop.
-//! - [`backend`]: whoever answers calls.
+//! - [`backend`]: whoever answers calls; `folder`: where the agent works, if that is not where we were started.
 //!
 //! What must stay true: standard output carries the protocol and nothing else; an error that the agent can act on is a
 //! result it can read, never a broken connection; no text names a tool that the agent does not have.
 
 pub mod backend;
 pub mod call;
+mod folder;
 mod instructions;
 pub mod talent;
 pub mod tools;
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use proof::memory::MemoryType;
@@ -37,6 +39,7 @@ use api::render::model::{self, ModelReader};
 use api::render::untrusted;
 use api::{Error, ErrorCode, Fault};
 use backend::Backend;
+use folder::WorkFolder;
 use tools::Choice;
 
 /// Every text that an agent with these tools reads unasked: instructions, tools, prompts.
@@ -58,16 +61,32 @@ pub struct Server {
     tools: Vec<Tool>,
     /// The session that the agent at the other end started; nothing where every request may be somebody else's.
     session: Option<Arc<Mutex<Option<String>>>>,
+    /// Asked where the agent works, if that is not known.
+    folder: Option<WorkFolder>,
 }
 
 impl Server {
     pub fn new(backend: Backend, choice: &Choice) -> Server {
-        Server { backend, choice: choice.clone(), tools: choice.listed(), session: None }
+        Server {
+            backend,
+            choice: choice.clone(),
+            tools: choice.listed(),
+            session: None,
+            folder: None,
+        }
     }
 
     /// The same for one agent: what it saves belongs to the session that it started.
     pub fn of_one_agent(self) -> Server {
         Server { session: Some(Arc::default()), ..self }
+    }
+
+    /// The same for an agent that started us in no project: it is asked where it works, and `at` answers for there.
+    pub fn asking_where(
+        self,
+        at: impl Fn(PathBuf) -> Option<Backend> + Send + Sync + 'static,
+    ) -> Server {
+        Server { folder: Some(WorkFolder::new(at)), ..self }
     }
 
     /// Names the session that speaks, where a call names none.
@@ -98,10 +117,16 @@ impl Server {
     }
 
     /// Where a request gets its answer. Over HTTP each says for itself who asks.
-    fn backend(&self, context: &RequestContext<RoleServer>) -> Backend {
+    async fn backend(&self, context: &RequestContext<RoleServer>) -> Backend {
         let parts = context.extensions.get::<http_parts::request::Parts>();
-        let named = parts.and_then(|parts| parts.extensions.get::<Backend>());
-        named.unwrap_or(&self.backend).clone()
+        if let Some(named) = parts.and_then(|parts| parts.extensions.get::<Backend>()) {
+            return named.clone();
+        }
+        let found = match &self.folder {
+            Some(folder) => folder.backend(&context.peer).await,
+            None => None,
+        };
+        found.unwrap_or_else(|| self.backend.clone())
     }
 }
 
@@ -152,7 +177,7 @@ impl ServerHandler for Server {
         let mut arguments = request.arguments.unwrap_or_default();
         self.with_session(&request.name, &mut arguments);
         let id = arguments.get("id").and_then(Value::as_str).map(str::to_owned);
-        let (backend, tools) = (self.backend(&context), self.choice.names());
+        let (backend, tools) = (self.backend(&context).await, self.choice.names());
         let result = match call::call(&backend, tools, &request.name, arguments).await {
             Ok(answer) => {
                 self.heard(&request.name, id.as_deref());
@@ -209,7 +234,7 @@ impl ServerHandler for Server {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let backend = self.backend(&context);
+        let backend = self.backend(&context).await;
         let text = if request.uri == "cortex://context" {
             let asked = ContextRequest { default_project: true, ..ContextRequest::default() };
             backend.ask(asked).await.map(|answer| answer.text)

@@ -49,7 +49,13 @@ pub fn saved(saved: &SaveAnswer) -> ModelAnswer {
     }
     let proposed =
         if saved.proposed { "it is a proposed rule until a person confirms it" } else { "" };
-    let notes = [proposed, &saved.cleaned, &saved.redacted, &saved.type_note, &saved.project_note];
+    // Where nothing says which project is meant, the agent is asked.
+    let project = if saved.project.is_empty() && saved.scope == "project" {
+        "it belongs to no project; name one with `project` if it is about one"
+    } else {
+        &saved.project_note
+    };
+    let notes = [proposed, &saved.cleaned, &saved.redacted, &saved.type_note, project];
     ModelAnswer::new(
         text,
         [

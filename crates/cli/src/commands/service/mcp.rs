@@ -68,7 +68,17 @@ pub(crate) fn run(args: &McpArgs, globals: &GlobalArgs, env: &CommandEnv) -> Com
         BY.clone_into(&mut caller.by);
     }
     let pool = ClientPool::new(DaemonPlace::new(&folder).waiting(wait(globals)), caller.info())?;
-    serve_stdio(Server::new(Backend(Arc::new(pool)), &choice).of_one_agent())?;
+    let mut server = Server::new(Backend(Arc::new(pool)), &choice).of_one_agent();
+    // Some agents start their servers in the home folder or at the root, and work elsewhere.
+    let is_nowhere = env.cwd.parent().is_none() || caller.person_home.as_ref() == Some(&env.cwd);
+    if is_nowhere {
+        let (place, info) = (DaemonPlace::new(&folder).waiting(wait(globals)), caller.info());
+        server = server.asking_where(move |cwd| {
+            let info = api::CallerInfo { cwd: Some(cwd), ..info.clone() };
+            ClientPool::new(place.clone(), info).ok().map(|pool| Backend(Arc::new(pool)))
+        });
+    }
+    serve_stdio(server)?;
     Ok(())
 }
 
