@@ -56,7 +56,7 @@ const WRITES: [&str; 21] = [
     "update",
 ];
 /// Operations that look at everything, or wait for a model.
-const LONG: [&str; 13] = [
+const LONG: [&str; 19] = [
     "admin",
     "admin_question",
     "audit",
@@ -68,6 +68,12 @@ const LONG: [&str; 13] = [
     "merge_projects",
     "mind_run",
     "mind_undo",
+    "past_check",
+    "past_exclude",
+    "past_forget",
+    "past_read",
+    "past_rebuild",
+    "past_restore",
     "sweep",
     "tool_ask",
 ];

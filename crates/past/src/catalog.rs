@@ -11,6 +11,7 @@ use minicbor::{Decode, Encode};
 use crate::cleaner::ReaderMemory;
 use crate::digests::{self, Digest32};
 use crate::disk::PastDisk;
+use crate::drift::SourceTally;
 use crate::error::{Error, Result};
 use crate::segment::PromptRow;
 use crate::session::{PastAgent, SessionInfo};
@@ -51,6 +52,8 @@ pub(crate) struct SourceRow {
     /// Prompts that it gave, for drift.
     #[n(9)]
     pub(crate) prompts: u64,
+    #[n(10)]
+    pub(crate) tally: Option<SourceTally>,
 }
 
 /// What a file system says about a file without opening it.

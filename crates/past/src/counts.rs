@@ -9,9 +9,9 @@ use serde::Serialize;
 /// Different unknown types that are named; more are counted together.
 const UNKNOWN_TYPES_MAX: usize = 32;
 /// A source of this size without a prompt is drift.
-const SILENT_BYTES_MIN: u64 = 64 << 10;
+pub(crate) const SILENT_BYTES_MIN: u64 = 64 << 10;
 /// Unknown records above this share are drift.
-const UNKNOWN_PERCENT_MAX: u64 = 30;
+pub(crate) const UNKNOWN_PERCENT_MAX: u64 = 30;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ReadCounts {

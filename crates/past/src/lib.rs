@@ -20,6 +20,7 @@ mod cleaner;
 mod counts;
 mod digests;
 mod disk;
+mod drift;
 mod echo;
 mod error;
 mod exclusion;
@@ -43,19 +44,20 @@ mod tools;
 mod words;
 
 pub use browse::{
-    PastAgentState, PastResumeAnswer, PastSessionView, PastSessionsAnswer, PastSessionsRequest,
-    PastShowAnswer, PastShowRequest, PastStateAnswer, PastTurnView,
+    AgentShare, PastContents, ResumeCommand, SessionList, SessionScope, SessionState, TurnList,
+    TurnRecord, TurnScope,
 };
 pub use cleaner::{Cleaner, EventSink, PastEvent, ReaderMemory, RecordPlace, UndoPoint};
 pub use counts::ReadCounts;
 pub use disk::{FolderDisk, PastDisk};
+pub use drift::AgentDrift;
 pub use echo::frame;
 pub use error::{Error, Result};
 pub use exclusion::{Exclusion, MARKER_FILE};
-pub use forget::{PastForgetAnswer, PastForgetRequest};
-pub use reading::{PastReadAnswer, PastReadRequest, ReadWorld};
-pub use rebuild::PastVerifyAnswer;
-pub use search::{PastHit, PastSearchAnswer, PastSearchRequest};
+pub use forget::{ForgetOutcome, ForgetScope};
+pub use reading::{ReadOutcome, ReadPlan, ReadScope, ReadWorld};
+pub use rebuild::PastCheck;
+pub use search::{TurnHit, TurnHits, TurnQuestion};
 pub use session::{ItemBody, PastAgent, PastItem, SessionInfo, SessionKind};
 pub use store::Past;
 pub use surroundings::{HostSystem, PastSurroundings, VARIABLES};
