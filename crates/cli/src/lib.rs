@@ -28,6 +28,7 @@ use crate::commands::memories::{
 };
 use crate::commands::mind::{admin, attest, bulletin, compact, jobs, salience};
 use crate::commands::models::{eval, language, model};
+use crate::commands::past;
 use crate::commands::proofs::{
     checkpoint, diff, journal, prove, root, snapshot, verify, verify_proof,
 };
@@ -118,6 +119,7 @@ enum HomeCommand {
     ScopeList(scope::ListArgs),
     ScopeKeygen(scope::KeygenArgs),
     Model(model::ModelArgs),
+    Past(past::PastArgs),
 }
 
 /// Commands that need no home, or one of their own, or the daemon itself: never run by the daemon.
@@ -370,6 +372,7 @@ fn run_at_home(command: &HomeCommand, inv: &Invocation, out: &mut Output) -> Com
         HomeCommand::Mind(args) => jobs::run(args, inv, out),
         HomeCommand::Budget(args) => jobs::budget(args, inv, out),
         HomeCommand::Admin(args) => admin::run(args, inv, out),
+        HomeCommand::Past(args) => past::run(args, inv, out),
     }
 }
 

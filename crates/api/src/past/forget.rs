@@ -63,10 +63,16 @@ pub struct PastTombstone {
     pub reason: String,
 }
 
-/// Removes what was read of folders and agents that are excluded now.
+/// Which folders and agents are not read, and what had been read of them: it is removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PastExcludeRequest {
+    /// A pattern of folders, or the name of an agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub add: Option<String>,
+    /// One that is to be read again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remove: Option<String>,
     /// Only says what would be removed.
     pub dry_run: bool,
 }

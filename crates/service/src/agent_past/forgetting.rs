@@ -1,9 +1,9 @@
-//! Forgetting that holds, what is excluded, and the state of the files.
+//! Forgetting that holds, and the state of the files.
 
 use api::past::{
-    PastCheckAnswer, PastCheckRequest, PastExcludeAnswer, PastExcludeRequest, PastForgetAnswer,
-    PastForgetRequest, PastReadRequest, PastRebuildAnswer, PastRebuildRequest, PastRestoreAnswer,
-    PastRestoreRequest, PastTombstone, PastTombstonesAnswer, PastTombstonesRequest,
+    PastCheckAnswer, PastCheckRequest, PastForgetAnswer, PastForgetRequest, PastReadRequest,
+    PastRebuildAnswer, PastRebuildRequest, PastRestoreAnswer, PastRestoreRequest, PastTombstone,
+    PastTombstonesAnswer, PastTombstonesRequest,
 };
 use kernel::journal::Payload;
 use past::{ForgetScope, TurnScope};
@@ -94,28 +94,6 @@ impl Service {
             }
         }
         Ok(answer)
-    }
-
-    pub fn past_exclude(
-        &self,
-        caller: &Caller,
-        request: PastExcludeRequest,
-    ) -> Result<PastExcludeAnswer> {
-        let owner = self.past_owner(caller)?;
-        let exclusion = self.exclusion()?;
-        let sessions = if self.past.is_there() {
-            self.change_past(&owner, |past, tombstones| {
-                Ok(past.remove_excluded(&exclusion, tombstones, request.dry_run)?)
-            })?
-        } else {
-            Vec::new()
-        };
-        let agents = exclusion.agents.iter().map(|agent| agent.name().to_owned());
-        Ok(PastExcludeAnswer {
-            excluded: exclusion.folders.iter().cloned().chain(agents).collect(),
-            sessions,
-            dry_run: request.dry_run,
-        })
     }
 
     pub fn past_check(&self, caller: &Caller, _: PastCheckRequest) -> Result<PastCheckAnswer> {

@@ -1,13 +1,14 @@
 //! The past of a home: what coding agents wrote down, behind the operations.
 //!
 //! - here: the one open store, who may use it, and its errors. `tombstones`: what must stay forgotten, in the journal.
-//! - `reading`: what is new, in steps. `questions`: state, sessions, turns, search. `forgetting`: forget, restore,
+//! - `exclusion`: what is not read. `reading`: what is new, in steps. `questions`: state, sessions, turns, search. `forgetting`: forget, restore,
 //!   exclude, check, rebuild. `views`: answers in the words of `api`.
 //!
 //! What must stay true: only the owner is answered; the store is opened when it is first needed, and a question alone
 //! never makes one; nothing is shown before what was to be forgotten is gone; whoever asks waits for one step of a
 //! reading and no longer.
 
+mod exclusion;
 mod forgetting;
 mod questions;
 mod reading;
@@ -20,12 +21,12 @@ use std::sync::{PoisonError, RwLock};
 
 use api::{DEFAULT_ACTOR, ErrorCode, Fault};
 use kernel::actor::ActorName;
-use past::{Exclusion, Past, PastAgent};
+use past::{Past, PastAgent};
 
+use crate::Service;
 use crate::access::only_owner;
 use crate::caller::Caller;
 use crate::error::{Error, Result};
-use crate::{Service, config};
 use tombstones::JournalTombstones;
 
 /// The folder of the past in a home.
@@ -141,21 +142,6 @@ impl Service {
     /// Whether anything of the past was ever read.
     pub fn has_past(&self) -> bool {
         self.past.is_there()
-    }
-
-    /// What the home's configuration keeps out.
-    fn exclusion(&self) -> Result<Exclusion> {
-        let config = config::load(&self.folder, &std::collections::BTreeMap::new())?;
-        let listed = config.text("past.exclude").unwrap_or_default();
-        let words = listed.split(',').map(str::trim).filter(|word| !word.is_empty());
-        let mut exclusion = Exclusion { home: Some(self.folder.clone()), ..Exclusion::default() };
-        for word in words {
-            match PastAgent::parse(word) {
-                Some(agent) => exclusion.agents.push(agent),
-                None => exclusion.folders.push(word.to_owned()),
-            }
-        }
-        Ok(exclusion)
     }
 }
 
