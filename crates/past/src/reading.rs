@@ -39,6 +39,8 @@ pub struct ReadScope {
     pub since: Option<i64>,
     /// One file, of the agent that is named or in our own lines.
     pub path: Option<PathBuf>,
+    /// Only sources that are known and had changed since then: all that is looked at are these files.
+    pub known_since: Option<i64>,
     /// Only says what would be read.
     pub dry_run: bool,
 }
@@ -209,6 +211,11 @@ impl Past {
             }
             let found = vec![(path.clone(), sweep::stamp(path, &data))];
             plans.extend(sweep::plan(reader, found, &self.catalog.sources, request.since));
+            return Ok(plans);
+        }
+        if let Some(since) = request.known_since {
+            plans.extend(sweep::grown(&self.catalog.sources, since));
+            sweep::newest_first(&mut plans);
             return Ok(plans);
         }
         for reader in readers::all() {

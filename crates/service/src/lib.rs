@@ -95,6 +95,7 @@ use kernel::{Digest, Options, Reading, RenewalWatch};
 use embedders::active::ActiveEmbedder;
 use journal_tail::JournalTail;
 
+pub use agent_past::FollowScope;
 pub use caller::{Caller, Environment, FixedEnvironment, SystemEnvironment};
 pub use delegate::Delegate;
 pub use error::{Error, Result};

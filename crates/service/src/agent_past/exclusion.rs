@@ -27,8 +27,12 @@ impl Service {
     }
 
     /// What the home's configuration keeps out, and the home itself.
-    pub(super) fn exclusion(&self) -> Result<Exclusion> {
-        let mut exclusion = Exclusion { home: Some(self.folder.clone()), ..Exclusion::default() };
+    pub(super) fn exclusion(&self, owner: &Caller) -> Result<Exclusion> {
+        let mut exclusion = Exclusion {
+            home: Some(self.folder.clone()),
+            person: owner.person_home.clone(),
+            ..Exclusion::default()
+        };
         for word in self.excluded_words()? {
             match PastAgent::parse(&word) {
                 Some(agent) => exclusion.agents.push(agent),
@@ -70,7 +74,7 @@ impl Service {
         if !request.dry_run && (request.add.is_some() || request.remove.is_some()) {
             self.write_excluded(&words)?;
         }
-        let mut exclusion = self.exclusion()?;
+        let mut exclusion = self.exclusion(&owner)?;
         if request.dry_run {
             let (agents, folders) =
                 words.iter().partition::<Vec<&String>, _>(|word| PastAgent::parse(word).is_some());

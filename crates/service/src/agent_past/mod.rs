@@ -29,6 +29,8 @@ use crate::caller::Caller;
 use crate::error::{Error, Result};
 use tombstones::JournalTombstones;
 
+pub use reading::FollowScope;
+
 /// The folder of the past in a home.
 const FOLDER: &str = "past";
 /// A home that has this was read before.

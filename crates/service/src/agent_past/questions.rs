@@ -20,7 +20,7 @@ impl Service {
         let owner = self.past_owner(caller)?;
         let known = self.ask_past(caller, |past| Ok((past.state(), past.drift())))?;
         let (contents, drift) = known.unwrap_or_default();
-        let exclusion = self.exclusion()?;
+        let exclusion = self.exclusion(&owner)?;
         let agents = exclusion.agents.iter().map(|agent| agent.name().to_owned());
         let cortex = self.existing(&owner)?;
         Ok(PastStateAnswer {

@@ -19,6 +19,18 @@ const STEP_BYTES: u64 = 64 << 20;
 /// Bytes that are read on the way to a question when nobody else follows what agents write.
 const CATCH_UP_BYTES: u64 = 8 << 20;
 
+/// A file that changed within this time is looked at more often than the others.
+const HOT_MS: i64 = 24 * 3_600_000;
+
+/// What is looked at to see whether agents wrote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FollowScope {
+    /// Files that changed within a day.
+    Hot,
+    /// Every folder in which agents keep sessions.
+    All,
+}
+
 impl Service {
     pub fn past_read(&self, caller: &Caller, request: PastReadRequest) -> Result<PastReadAnswer> {
         let owner = self.past_owner(caller)?;
@@ -31,6 +43,7 @@ impl Service {
                 .transpose()?
                 .map(kernel::memory::Millis::get),
             path: request.path.as_ref().map(PathBuf::from),
+            known_since: None,
             dry_run: request.dry_run,
         };
         let surroundings = surroundings(&owner, &request.variables)?;
@@ -60,13 +73,35 @@ impl Service {
         Ok(total.saturating_sub(done))
     }
 
+    /// Reads on as agents write: files that changed lately every time, and all of them when `all` is asked for.
+    pub fn past_follow(
+        &self,
+        caller: &Caller,
+        variables: &BTreeMap<String, String>,
+        all: FollowScope,
+    ) -> Result<()> {
+        if !self.past.is_there() || !self.follows_past()? {
+            return Ok(());
+        }
+        let owner = self.past_owner(caller)?;
+        let surroundings = surroundings(&owner, variables)?;
+        let since = owner.now()?.get().saturating_sub(HOT_MS);
+        let known_since = (all == FollowScope::Hot).then_some(since);
+        let scope = ReadScope { known_since, ..ReadScope::default() };
+        let mut plan = self.past_plan(&owner, &scope, &surroundings)?;
+        while !plan.is_done() {
+            self.past_step(&owner, &mut plan, &surroundings, STEP_BYTES)?;
+        }
+        Ok(())
+    }
+
     fn past_plan(
         &self,
         owner: &Caller,
         scope: &ReadScope,
         surroundings: &PastSurroundings,
     ) -> Result<ReadPlan> {
-        let (exclusion, now) = (self.exclusion()?, owner.now()?.get());
+        let (exclusion, now) = (self.exclusion(owner)?, owner.now()?.get());
         self.change_past(owner, |past, tombstones| {
             let world = ReadWorld {
                 surroundings,
@@ -86,7 +121,7 @@ impl Service {
         surroundings: &PastSurroundings,
         bytes: u64,
     ) -> Result<()> {
-        let (exclusion, now) = (self.exclusion()?, owner.now()?.get());
+        let (exclusion, now) = (self.exclusion(owner)?, owner.now()?.get());
         self.change_past(owner, |past, tombstones| {
             let mut world = ReadWorld {
                 surroundings,

@@ -1,11 +1,11 @@
 //! `cortex search` and `similar`: a question in ordinary words, and what is near a memory.
 
-use api::past::PastSearchRequest;
+use api::past::{PastHit, PastSearchRequest};
 use api::render::people::{self, HitDetail};
 use api::search::{SearchAnswer, SearchRequest};
 use clap::Args;
 use proof::memory::Scope;
-use serde_json::Value;
+use serde::Serialize;
 
 use crate::commands::memories::type_word;
 use crate::commands::past::search::{self as past_search, SearchPlace};
@@ -151,6 +151,14 @@ impl FilterArgs {
     }
 }
 
+/// What both places answer: the keys of memories stay as they are.
+#[derive(Serialize)]
+struct SearchInBoth<'a> {
+    #[serde(flatten)]
+    memories: &'a SearchAnswer,
+    past: &'a [PastHit],
+}
+
 pub(crate) fn search(args: &SearchArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     let query = args.question.join(" ");
     let past = PastSearchRequest {
@@ -178,10 +186,7 @@ pub(crate) fn search(args: &SearchArgs, inv: &Invocation, out: &mut Output) -> C
         return show(&answer, detail(args.explain), out);
     };
     if out.is_json() {
-        let mut both = serde_json::to_value(&answer).unwrap_or_default();
-        if let Value::Object(keys) = &mut both {
-            keys.insert("past".to_owned(), serde_json::to_value(&beside.past).unwrap_or_default());
-        }
+        let both = SearchInBoth { memories: &answer, past: &beside.past };
         return out.object(&both);
     }
     show(&answer, detail(args.explain), out)?;
