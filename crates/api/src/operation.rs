@@ -154,4 +154,8 @@ operations! {
     PastExclude "past_exclude": past::PastExcludeRequest => past::PastExcludeAnswer;
     PastCheck "past_check": past::PastCheckRequest => past::PastCheckAnswer;
     PastRebuild "past_rebuild": past::PastRebuildRequest => past::PastRebuildAnswer;
+    PastWork "past_work": past::PastWorkRequest => past::PastWorkAnswer;
+    PastReport "past_report": past::PastReportRequest => past::PastReportAnswer;
+    PastKeep "past_keep": past::PastKeepRequest => past::PastKeepAnswer;
+    PastHandOver "past_hand_over": past::PastHandOverRequest => past::PastHandOverAnswer;
 }

@@ -120,6 +120,11 @@ enum HomeCommand {
     ScopeKeygen(scope::KeygenArgs),
     Model(model::ModelArgs),
     Past(past::PastArgs),
+    Fix(past::work::FixArgs),
+    How(past::work::HowArgs),
+    Blame(past::work::BlameArgs),
+    Friction(past::work::FrictionArgs),
+    Keep(past::work::KeepArgs),
 }
 
 /// Commands that need no home, or one of their own, or the daemon itself: never run by the daemon.
@@ -373,6 +378,11 @@ fn run_at_home(command: &HomeCommand, inv: &Invocation, out: &mut Output) -> Com
         HomeCommand::Budget(args) => jobs::budget(args, inv, out),
         HomeCommand::Admin(args) => admin::run(args, inv, out),
         HomeCommand::Past(args) => past::run(args, inv, out),
+        HomeCommand::Fix(args) => past::work::fix(args, inv, out),
+        HomeCommand::How(args) => past::work::how(args, inv, out),
+        HomeCommand::Blame(args) => past::work::blame(args, inv, out),
+        HomeCommand::Friction(args) => past::work::friction(args, inv, out),
+        HomeCommand::Keep(args) => past::work::keep(args, inv, out),
     }
 }
 

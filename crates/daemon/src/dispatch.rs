@@ -132,6 +132,10 @@ answered! {
     PastExclude service past_exclude: api::past::PastExcludeRequest;
     PastCheck service past_check: api::past::PastCheckRequest;
     PastRebuild service past_rebuild: api::past::PastRebuildRequest;
+    PastWork service past_work: api::past::PastWorkRequest;
+    PastReport service past_report: api::past::PastReportRequest;
+    PastKeep service past_keep: api::past::PastKeepRequest;
+    PastHandOver service past_hand_over: api::past::PastHandOverRequest;
 }
 
 /// Runs an operation inside a span that names it, whose memory it is about and who asks; tells what went wrong here.

@@ -10,7 +10,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::assembler::{SegmentObserver as _, SliceOutcome, load, packed};
-use crate::catalog::{CatalogChange, SessionKey};
+use crate::catalog::{CatalogChange, SessionKey, SourceRow};
 use crate::citation::TurnReference;
 use crate::error::{Error, Result};
 use crate::exclusion::{self, Exclusion};
@@ -146,6 +146,21 @@ impl Past {
         outcome?;
         self.end()?;
         Ok(names)
+    }
+
+    /// Lets sources be read anew of which nothing is kept: they may have been excluded.
+    pub fn read_missing_anew(&mut self) -> Result<()> {
+        let is_missing = |row: &SourceRow| {
+            row.prompts > 0
+                && row.memory.session.as_ref().is_some_and(|info| {
+                    !self.catalog.sessions.contains_key(&(info.agent, info.id.clone()))
+                })
+        };
+        let missing = self.catalog.sources.values().filter(|row| is_missing(row));
+        let changes: Vec<CatalogChange> =
+            missing.map(|row| CatalogChange::SourceGone(row.path.clone())).collect();
+        changes.iter().cloned().for_each(|change| self.catalog.apply(change));
+        self.catalog.commit(&*self.disk, &changes)
     }
 
     fn targets(&self, request: &ForgetScope) -> Result<Targets> {

@@ -58,3 +58,5 @@ pub const POSTINGS_MAX: usize = 4_000_000;
 pub const TURN_BYTES_MAX: usize = 4_000;
 /// Files that a hit names.
 pub const HIT_FILES_MAX: usize = 8;
+/// Turns that a question about work looks at.
+pub const MINED_TURNS_MAX: usize = 400;

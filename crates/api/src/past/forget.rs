@@ -18,12 +18,17 @@ pub struct PastForgetRequest {
     pub before: Option<String>,
     pub reason: String,
     pub dry_run: bool,
+    /// Also forget the memories that were made of it.
+    pub with_memories: bool,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct PastForgetAnswer {
     pub sessions: Vec<String>,
     pub turns: Vec<String>,
+    /// Memories that were made of it; they stay unless they were to go too.
+    pub memories: Vec<u64>,
+    pub memories_forgotten: bool,
     pub dry_run: bool,
 }
 

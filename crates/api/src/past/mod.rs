@@ -2,12 +2,15 @@
 //!
 //! - here: what there is, and reading what is new. `sessions`: sessions, turns, and how to go on with one.
 //! - `search`: turns that answer a question. `forget`: what must not come back, what is checked and made again.
+//! - `work`: what fixed an error, how something is done, why a file is so. `keep`: a turn that becomes a memory.
 //!
 //! What must stay true: only the owner is answered; a session is named `AGENT:SESSION`, a turn `AGENT:SESSION#TURN`.
 
 mod forget;
+mod keep;
 mod search;
 mod sessions;
+mod work;
 
 use std::collections::BTreeMap;
 
@@ -18,10 +21,16 @@ pub use forget::{
     PastForgetRequest, PastRebuildAnswer, PastRebuildRequest, PastRestoreAnswer,
     PastRestoreRequest, PastTombstone, PastTombstonesAnswer, PastTombstonesRequest,
 };
+pub use keep::{PastHandOverAnswer, PastHandOverRequest, PastKeepAnswer, PastKeepRequest};
 pub use search::{PastArm, PastHit, PastSearchAnswer, PastSearchRequest};
 pub use sessions::{
     PastItemView, PastResumeAnswer, PastResumeRequest, PastSessionView, PastSessionsAnswer,
     PastSessionsRequest, PastShowAnswer, PastShowRequest, PastTurnView,
+};
+
+pub use work::{
+    PastFix, PastFriction, PastHabit, PastRemoval, PastReportAnswer, PastReportRequest, PastShape,
+    PastTrace, PastWorkAnswer, PastWorkKind, PastWorkRequest,
 };
 
 /// What there is of the past.

@@ -76,6 +76,9 @@ pub struct PastHit {
     /// When and why what was decided in this session was rejected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rejected: Option<String>,
+    /// Memories that were made of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<u64>,
     /// Its source is gone: this is the only copy.
     pub kept_only_here: bool,
     /// What each arm said of it.

@@ -282,7 +282,17 @@ fn a_delegate_gets_nothing() {
     person.claude("5f2a9c11", "Why?", "Because.");
     person.run(&["past", "read"]).ok();
     person
-        .run(&["scope-grant", "bot", "--new-key", "--operation", "read,find", "--out", "bot.grant"])
+        .run(&[
+            "scope-grant",
+            "bot",
+            "--new-key",
+            "--type",
+            "decision",
+            "--operation",
+            "read,find",
+            "--out",
+            "bot.grant",
+        ])
         .ok();
     for words in [
         &["past"][..],
@@ -296,6 +306,149 @@ fn a_delegate_gets_nothing() {
     }
     let both = person.run(&["--grant", "bot.grant", "search", "because", "--json"]).ok();
     assert!(both.json().get("past").is_none());
+}
+
+/// A session of Claude Code in which a command fails, something is done, and it goes well.
+fn repaired(person: &Person, session: &str, n: u32, step: &str) -> PathBuf {
+    let at = format!("2026-10-0{n}T08:00:00Z");
+    let user = |content: Value| {
+        json!({"type": "user", "uuid": format!("{session}-{}", content.to_string().len()), "sessionId": session,
+            "timestamp": at, "cwd": "/src/shop", "version": "2.1.9", "message": {"role": "user", "content": content}})
+    };
+    let call = |id: &str, name: &str, input: Value| {
+        json!({"type": "assistant", "uuid": format!("{session}-{id}"), "timestamp": at, "cwd": "/src/shop",
+            "message": {"id": format!("{session}-m{id}"), "role": "assistant",
+                "content": [{"type": "tool_use", "id": format!("{session}-{id}"), "name": name, "input": input}]}})
+    };
+    let result = |id: &str, text: &str, error: bool| {
+        user(
+            json!([{"type": "tool_result", "tool_use_id": format!("{session}-{id}"), "content": text, "is_error": error}]),
+        )
+    };
+    let failure = format!("error: linker `cc` not found in /src/a{n}/x.rs:{n}7");
+    person.write(
+        &format!(".claude/projects/-src-shop/{session}.jsonl"),
+        &[
+            user(json!(format!("Make the build {n} work"))),
+            call("t1", "Bash", json!({"command": "cargo build --release"})),
+            result("t1", &failure, true),
+            call("t2", "Bash", json!({"command": step})),
+            result("t2", "done", false),
+            call(
+                "t3",
+                "Edit",
+                json!({"file_path": "/src/shop/src/cache.rs", "old_string": format!("old line {n}"),
+                "new_string": format!("let key = ({n}, locale);")}),
+            ),
+            result("t3", "ok", false),
+            call("t4", "Bash", json!({"command": "cargo build --release"})),
+            result("t4", "Finished", false),
+            call("t5", "Read", json!({"file_path": "/src/shop/README.md"})),
+            result("t5", "read", false),
+        ],
+    )
+}
+
+// H57, H58, H59, H60, H63, H65, H74, H69
+#[test]
+fn work_of_the_past_answers_what_fixed_how_and_why() {
+    let person = Person::new();
+    for (session, n) in [("aaaaaa1", 1), ("bbbbbb2", 2), ("cccccc3", 3)] {
+        repaired(&person, session, n, "apt install build-essential");
+    }
+    person.run(&["past", "read"]).ok();
+    let log = "compiling\nerror: linker `ld` not found in /other/y.rs:3\nend";
+    let ran = {
+        let mut child = person.home.command();
+        child.env("HOME", person.folder.path()).args(["fix", "-", "--json"]);
+        let file = person.folder.path().join("log");
+        fs::write(&file, log).unwrap();
+        child.stdin(fs::File::open(&file).unwrap()).output().unwrap()
+    };
+    let fixes: Value = serde_json::from_slice(&ran.stdout).unwrap();
+    let fix = &fixes["fixes"][0];
+    assert_eq!(fix["steps"][0], "apt install build-essential");
+    assert_eq!((&fix["sessions"], &fix["confirmed"]), (&3.into(), &true.into()));
+    assert_eq!(fix["refs"].as_array().unwrap().len(), 3);
+    person.run(&["fix", "error: quite another thing"]).ends(3);
+
+    let how = person.json(&["how", "cargo", "build"]);
+    assert_eq!(how["habits"][0]["line"], "cargo build --release");
+    assert_eq!(
+        (&how["habits"][0]["succeeded"], &how["habits"][0]["failed"]),
+        (&3.into(), &3.into())
+    );
+
+    let blame = person.json(&["blame", "src/cache.rs"]);
+    assert_eq!(
+        (&blame["traces"][0]["role"], &blame["traces"][0]["ref"]),
+        (&"edit".into(), &"claude-code:cccccc3#1".into())
+    );
+    fs::create_dir_all(person.home.path().join("src")).unwrap();
+    fs::write(person.home.path().join("src/cache.rs"), "fn x() {\n    let key = (2, locale);\n}\n")
+        .unwrap();
+    let lines = person.json(&["blame", "src/cache.rs:1-3"]);
+    assert_eq!(
+        (&lines["traces"][0]["ref"], &lines["traces"][0]["lines"]),
+        (&"claude-code:bbbbbb2#1".into(), &json!([2]))
+    );
+    person.run(&["blame", "src/nothing.rs"]).ends(3);
+
+    let friction = person.json(&["friction"]);
+    assert_eq!(
+        (&friction["friction"][0]["sessions"], &friction["friction"][0]["times"]),
+        (&3.into(), &3.into())
+    );
+    let removed = person.json(&["past", "removed", "src/cache.rs"]);
+    assert_eq!(removed["removed"][0]["text"], "old line 3");
+
+    let brief = person.json(&["past", "hand-over", "claude-code:aaaaaa1", "--to", "codex"]);
+    let text = brief["brief"].as_str().unwrap();
+    assert!(
+        text.contains("> Make the build 1 work") && text.contains("cargo build --release"),
+        "{text}"
+    );
+    assert!(text.contains("[claude-code:aaaaaa1#1]") && brief["tokens"].as_u64().unwrap() <= 2_000);
+    assert_eq!(brief["words"][0], "codex");
+    let card = person.run(&["past", "card"]).ok().out;
+    assert!(
+        card.starts_with("<svg") && card.contains("3 sessions, 3 turns") && !card.contains("cargo")
+    );
+    let report = person.run(&["past", "report", "claude-code"]).ok().out;
+    assert!(
+        report.contains("uuid:text") && !report.contains("cargo") && !report.contains("/src"),
+        "{report}"
+    );
+
+    let kept = person.json(&[
+        "keep",
+        "claude-code:aaaaaa1#1",
+        "--status",
+        "rejected",
+        "--why",
+        "too slow",
+    ]);
+    let again = person.json(&[
+        "keep",
+        "claude-code:aaaaaa1#1",
+        "--status",
+        "rejected",
+        "--why",
+        "far too slow",
+    ]);
+    assert_eq!((&again["id"], &again["updated"]), (&kept["id"], &true.into()));
+    let found = person.json(&["search", "--in", "past", "make the build 1 work"]);
+    let hit = found["past"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|hit| hit["ref"] == "claude-code:aaaaaa1#1")
+        .unwrap();
+    assert_eq!((&hit["standing"], &hit["kept"]), (&"rejected".into(), &json!([kept["id"]])));
+    assert!(hit["rejected"].as_str().unwrap().contains("far too slow"));
+    let forgot = person.json(&["past", "forget", "claude-code:aaaaaa1", "--reason", "test"]);
+    assert_eq!(forgot["memories"], json!([kept["id"]]));
+    person.run(&["get", &kept["id"].to_string()]).ok();
 }
 
 // H28, H67: the daemon answers the same operations and follows what agents write

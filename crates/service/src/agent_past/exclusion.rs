@@ -83,6 +83,9 @@ impl Service {
         }
         let sessions = if self.past.is_there() {
             self.change_past(&owner, |past, tombstones| {
+                if request.remove.is_some() && !request.dry_run {
+                    past.read_missing_anew()?;
+                }
                 Ok(past.remove_excluded(&exclusion, tombstones, request.dry_run)?)
             })?
         } else {

@@ -1,5 +1,6 @@
 //! Forgetting that holds, and the state of the files.
 
+use api::change::DeleteRequest;
 use api::past::{
     PastCheckAnswer, PastCheckRequest, PastForgetAnswer, PastForgetRequest, PastReadRequest,
     PastRebuildAnswer, PastRebuildRequest, PastRestoreAnswer, PastRestoreRequest, PastTombstone,
@@ -47,9 +48,18 @@ impl Service {
         }
         let outcome =
             self.change_past(&owner, |past, tombstones| Ok(past.forget(&scope, tombstones)?))?;
+        let named = [outcome.sessions.clone(), outcome.turns.clone()].concat();
+        let memories = self.kept_of_all(caller, &named)?;
+        let memories_forgotten = request.with_memories && !scope.dry_run && !memories.is_empty();
+        for id in memories.iter().filter(|_| memories_forgotten) {
+            let reason = Some(scope.reason.clone());
+            self.delete(caller, DeleteRequest { id: *id, reason, ..DeleteRequest::default() })?;
+        }
         Ok(PastForgetAnswer {
             sessions: outcome.sessions,
             turns: outcome.turns,
+            memories,
+            memories_forgotten,
             dry_run: scope.dry_run,
         })
     }

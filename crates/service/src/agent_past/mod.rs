@@ -2,7 +2,8 @@
 //!
 //! - here: the one open store, who may use it, and its errors. `tombstones`: what must stay forgotten, in the journal.
 //! - `exclusion`: what is not read. `reading`: what is new, in steps. `questions`: state, sessions, turns, search. `forgetting`: forget, restore,
-//!   exclude, check, rebuild. `views`: answers in the words of `api`.
+//!   check, rebuild. `work`: fixes, habits, traces. `keeping`: turns that become memories, and work that is handed over.
+//!   `views`: answers in the words of `api`.
 //!
 //! What must stay true: only the owner is answered; the store is opened when it is first needed, and a question alone
 //! never makes one; nothing is shown before what was to be forgotten is gone; whoever asks waits for one step of a
@@ -10,10 +11,12 @@
 
 mod exclusion;
 mod forgetting;
+mod keeping;
 mod questions;
 mod reading;
 mod tombstones;
 mod views;
+mod work;
 
 use std::fmt;
 use std::path::{Path, PathBuf};

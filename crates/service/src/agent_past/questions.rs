@@ -104,6 +104,7 @@ impl Service {
             answer.matches = found.matches;
             let hits = found.hits.into_iter().zip(lines).enumerate();
             answer.past = hits.map(|(at, (hit, resume))| views::hit(hit, at + 1, resume)).collect();
+            self.mark_kept(caller, &mut answer.past)?;
         }
         Ok(answer)
     }

@@ -200,6 +200,7 @@ pub(super) fn hit(hit: TurnHit, rank: usize, resume: Option<String>) -> PastHit 
         resume,
         standing: standing.to_owned(),
         rejected: None,
+        kept: Vec::new(),
         kept_only_here: hit.is_kept_only_here,
         arms: vec![PastArm { arm: "words".to_owned(), rank, score: hit.score }],
     }

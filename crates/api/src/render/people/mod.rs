@@ -3,7 +3,7 @@
 //! - `memories`: what was found, and what is around it.
 //! - `lists`: sessions, prompts, projects, what happened, what needs attention.
 //! - `mind`: jobs, runs, the bulletin, what models cost.
-//! - `past`: what coding agents wrote down.
+//! - `past`, `past_work`: what coding agents wrote down and did.
 //! - `changes`: what became of a change.
 //!
 //! What must stay true: text of memories passes `untrusted`, because it draws on a terminal, and agents read terminals
@@ -14,6 +14,7 @@ mod lists;
 mod memories;
 mod mind;
 mod past;
+mod past_work;
 
 pub use changes::{archived, beside_save, confirmed, saved};
 pub use lists::{
@@ -27,3 +28,4 @@ pub use past::{
     past_checked, past_forgotten, past_found, past_read, past_sessions, past_shown, past_state,
     past_tombstones,
 };
+pub use past_work::{past_card, past_shapes, past_work};

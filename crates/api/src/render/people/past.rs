@@ -227,6 +227,11 @@ pub fn past_forgotten(answer: &PastForgetAnswer) -> String {
     let verb = if answer.dry_run { "would be forgotten" } else { "forgotten for good" };
     let (sessions, turns) = (answer.sessions.len(), answer.turns.len());
     writeln!(text, "{sessions} sessions and {turns} turns {verb}").expect(TAKES);
+    if !answer.memories.is_empty() {
+        let ids: Vec<String> = answer.memories.iter().map(u64::to_string).collect();
+        let stay = if answer.memories_forgotten { "were forgotten, too" } else { "stay" };
+        writeln!(text, "memories made of it {stay}: {}", ids.join(", ")).expect(TAKES);
+    }
     text
 }
 

@@ -16,7 +16,7 @@ use crate::output::{Output, plain};
 /// A tombstone in the journal, without any text, keeps them away; copies in forks go, too. `past restore` lifts it and
 /// reads again what the agent still has. Files of agents are not touched.
 ///
-/// JSON: {sessions, turns, dry_run}
+/// JSON: {sessions, turns, memories, memories_forgotten, dry_run}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex past forget codex:0199c0de#12 --reason 'a password'
@@ -44,6 +44,9 @@ pub(super) struct ForgetArgs {
     /// Only say what would be forgotten
     #[arg(long)]
     dry_run: bool,
+    /// Forget the memories that were made of it, too
+    #[arg(long)]
+    with_memories: bool,
 }
 
 /// Lets something that was forgotten be read again, and reads it if the agent still has it.
@@ -106,6 +109,7 @@ pub(super) fn forget(args: &ForgetArgs, inv: &Invocation, out: &mut Output) -> C
         before: args.before.clone(),
         reason: args.reason.clone().unwrap_or_default(),
         dry_run: args.dry_run,
+        with_memories: args.with_memories,
     })?;
     out.answer(&answer, people::past_forgotten)
 }

@@ -1,16 +1,19 @@
 //! `cortex past`: what coding agents wrote down on this disk.
 //!
 //! `reading`: what is there and what is new. `sessions`: sessions, turns, and going on with one. `forgetting`: what must
-//! not come back, what is not read, and the state of the files. `search`: `cortex search --in past`.
+//! not come back, what is not read, and the state of the files. `search`: `cortex search --in past`. `work`: what was done.
 
 mod forgetting;
 mod reading;
 pub(crate) mod search;
 mod sessions;
+pub(crate) mod work;
+
+use std::path::Path;
 
 use clap::{Args, Subcommand};
 
-use crate::failure::CommandResult;
+use crate::failure::{CommandResult, Failure};
 use crate::invocation::Invocation;
 use crate::output::Output;
 
@@ -52,6 +55,10 @@ enum PastStep {
     /// JSON: {sound, segments, parts, damaged, missing, unreferenced}
     Verify,
     Rebuild(forgetting::RebuildArgs),
+    Removed(work::RemovedArgs),
+    HandOver(work::HandOverArgs),
+    Card(work::CardArgs),
+    Report(work::ReportArgs),
 }
 
 pub(crate) fn run(args: &PastArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
@@ -67,5 +74,31 @@ pub(crate) fn run(args: &PastArgs, inv: &Invocation, out: &mut Output) -> Comman
         Some(PastStep::Exclude(args)) => forgetting::exclude(args, inv, out),
         Some(PastStep::Verify) => forgetting::verify(inv, out),
         Some(PastStep::Rebuild(args)) => forgetting::rebuild(args, inv, out),
+        Some(PastStep::Removed(args)) => work::removed(args, inv, out),
+        Some(PastStep::HandOver(args)) => work::hand_over(args, inv, out),
+        Some(PastStep::Card(args)) => work::card(args, inv, out),
+        Some(PastStep::Report(args)) => work::report(args, inv, out),
     }
+}
+
+/// Starts another program in a folder and waits for it.
+fn started(words: &[String], folder: Option<&str>, inv: &Invocation) -> CommandResult {
+    if !inv.is_own() {
+        return Err(Failure::input(
+            "a daemon runs this command and has no terminal; run the command without --run and type what it prints",
+        ));
+    }
+    let [program, words @ ..] = words else {
+        return Err(Failure::input("there is no command for this session"));
+    };
+    let mut command = std::process::Command::new(program);
+    command.args(words);
+    if let Some(folder) = folder {
+        command.current_dir(folder);
+    }
+    let status = command.status().map_err(|error| Failure::file(Path::new(program), error))?;
+    if status.success() {
+        return Ok(());
+    }
+    Err(Failure::Check { code: "started", message: format!("{program} ended with {status}") })
 }

@@ -4,7 +4,7 @@ use api::past::{PastResumeRequest, PastSessionsRequest, PastShowRequest};
 use api::render::people;
 use clap::Args;
 
-use crate::failure::{CommandResult, Failure};
+use crate::failure::CommandResult;
 use crate::invocation::Invocation;
 use crate::output::{Output, plain};
 
@@ -109,23 +109,5 @@ pub(super) fn resume(args: &ResumeArgs, inv: &Invocation, out: &mut Output) -> C
     if !args.run {
         return out.either(&answer, plain(&answer.line));
     }
-    if !inv.is_own() {
-        return Err(Failure::input(
-            "a daemon runs this command and has no terminal; run the line that `past resume` prints",
-        ));
-    }
-    let [program, words @ ..] = &answer.words[..] else {
-        return Err(Failure::input("there is no command for this session"));
-    };
-    let mut command = std::process::Command::new(program);
-    command.args(words);
-    if let Some(folder) = &answer.folder {
-        command.current_dir(folder);
-    }
-    let status =
-        command.status().map_err(|error| Failure::file(std::path::Path::new(program), error))?;
-    if status.success() {
-        return Ok(());
-    }
-    Err(Failure::Check { code: "resume", message: format!("{program} ended with {status}") })
+    super::started(&answer.words, answer.folder.as_deref(), inv)
 }
