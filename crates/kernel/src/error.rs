@@ -147,6 +147,15 @@ pub enum Error {
     Outdated { what: &'static str, reason: String },
     #[error("another process has this actor open")]
     Busy,
+    /// Another node wrote first. The writer takes over what it wrote and tries again.
+    #[error("other nodes write to this actor all the time")]
+    Overtaken,
+    #[error("the shared ledger cannot be reached, nothing was saved: {0}")]
+    LedgerAway(#[source] StorageFailure),
+    #[error(
+        "the connection broke while this was saved, and nobody can say yet whether it was: {0}"
+    )]
+    OutcomeUnknown(#[source] StorageFailure),
     #[error("a write failed earlier; reopen the actor to continue")]
     Poisoned,
     #[error("the actor is closed")]
@@ -203,6 +212,9 @@ codes! {
     Error::Schema { .. } => "schema",
     Error::Outdated { .. } => "outdated",
     Error::Busy => "busy",
+    Error::Overtaken => "overtaken",
+    Error::LedgerAway(_) => "ledger_away",
+    Error::OutcomeUnknown(_) => "outcome_unknown",
     Error::Poisoned => "poisoned",
     Error::Closed => "closed",
     Error::DiskFull(_) => "disk_full",
@@ -234,11 +246,14 @@ impl Error {
     pub(crate) fn io(what: impl std::fmt::Display, error: std::io::Error) -> Error {
         let kind = error.kind();
         let failure = StorageFailure::io(format!("{what}: {error}"), error);
-        match kind {
-            ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
-                Error::DiskFull(failure)
-            }
-            _ => Error::Storage(failure),
+        if is_want_of_room(kind) { Error::DiskFull(failure) } else { Error::Storage(failure) }
+    }
+
+    /// The same error where it is not known that nothing was saved.
+    pub(crate) fn unsettled(self) -> Error {
+        match self {
+            Error::DiskFull(failure) => Error::Storage(failure),
+            other => other,
         }
     }
 
@@ -288,7 +303,12 @@ impl Error {
             | Error::IdempotencyConflict(_)
             | Error::SessionEnded(_) => KernelFault::Conflict,
             Error::GrantRefused(_) | Error::OutsideGrant(_) => KernelFault::Forbidden,
-            Error::RateLimited(_) | Error::Busy | Error::Closed => KernelFault::Busy,
+            Error::RateLimited(_)
+            | Error::Busy
+            | Error::Closed
+            | Error::Overtaken
+            | Error::LedgerAway(_)
+            | Error::OutcomeUnknown(_) => KernelFault::Busy,
             Error::RootMismatch { .. }
             | Error::NonCanonical { .. }
             | Error::Corrupt { .. }
@@ -308,9 +328,17 @@ impl Error {
                 | Error::RateLimited(_)
                 | Error::Poisoned
                 | Error::Closed
+                | Error::Overtaken
+                | Error::LedgerAway(_)
+                | Error::OutcomeUnknown(_)
                 | Error::DiskFull(_)
         )
     }
+}
+
+/// True if the machine refused something because there is no room for it.
+pub(crate) fn is_want_of_room(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge)
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use proof::memory::Millis;
 
 use crate::cortex::{Cortex, Options};
 use crate::error::{Error, Result};
+use crate::ledger::{SharedSource, remove_copy};
 use crate::store::DiskMedium;
 
 /// An actor nobody used for this long has what is derived made durable by `close_idle`.
@@ -66,13 +67,35 @@ impl Home {
         self.folder.join("actors").join(actor.as_str())
     }
 
-    /// True if the actor has a store.
+    /// True if the actor has a store. If a shared ledger cannot be asked, whoever opens the actor is told why.
     pub fn has(&self, actor: &ActorName) -> bool {
+        match &self.options.shared {
+            None => self.has_files(actor),
+            Some(shared) => {
+                self.if_open(actor).is_some() || shared.ledgers.has(actor).unwrap_or(true)
+            }
+        }
+    }
+
+    /// True if the truth is not in this home, which then only caches it.
+    pub fn is_shared(&self) -> bool {
+        self.options.shared.is_some()
+    }
+
+    fn has_files(&self, actor: &ActorName) -> bool {
         DiskMedium::new(self.actor_folder(actor)).is_actor()
     }
 
     /// Names of all actors that have a store, in order.
     pub fn actors(&self) -> Result<Vec<ActorName>> {
+        match &self.options.shared {
+            None => self.actors_here(),
+            Some(SharedSource { ledgers, .. }) => ledgers.actors(),
+        }
+    }
+
+    /// Those that have files in this home.
+    pub fn actors_here(&self) -> Result<Vec<ActorName>> {
         let folder = self.folder.join("actors");
         let entries = match std::fs::read_dir(&folder) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -83,7 +106,7 @@ impl Home {
             let entry = entry.map_err(|error| failed(&folder, error))?;
             // A folder that is not an actor's name is not ours.
             if let Some(name) = entry.file_name().to_str().and_then(|n| ActorName::parse(n).ok())
-                && self.has(&name)
+                && self.has_files(&name)
             {
                 names.push(name);
             }
@@ -166,6 +189,22 @@ impl Home {
         let open = &mut self.lock().actors;
         open.retain(|_, actor| Arc::strong_count(&actor.cortex) > 1);
         open.len()
+    }
+
+    /// Throws away what a home that only caches holds of an actor. False: somebody uses it.
+    pub fn drop_copy(&self, name: &ActorName) -> Result<bool> {
+        if !self.is_shared() {
+            return Err(Error::invalid("actor", "this home holds its truth"));
+        }
+        {
+            let mut open = self.lock();
+            if open.actors.contains_key(name) || !open.opening.insert(name.clone()) {
+                return Ok(false);
+            }
+        }
+        let _opening_guard = OpeningGuard { home: self, name };
+        remove_copy(&DiskMedium::new(self.actor_folder(name)))?;
+        Ok(true)
     }
 
     pub fn open_count(&self) -> usize {

@@ -87,8 +87,10 @@ pub const UNSYNCED_ENTRIES_MAX: u64 = 512;
 
 /// Bytes of commits that may wait for a copy of the derived store. If more come, the copy is made while they wait.
 pub const REWRITE_PENDING_BYTES_MAX: usize = 64 * 1_048_576;
-/// Bytes of a derived store that is taken into memory when the disk has no room to bring it up to the ledger.
-pub const IN_MEMORY_BYTES_MAX: u64 = 512 * 1_048_576;
+/// Bytes of a derived store that are kept in memory when the disk has no room for them.
+pub const SPILL_BYTES_MAX: u64 = 512 * 1_048_576;
+/// Bytes of a disk that a copy of the derived store leaves to others.
+pub const COPY_ROOM_LEFT_BYTES: u64 = 1_048_576;
 /// Damaged places that one open actor names.
 pub const DAMAGE_NOTES_MAX: usize = 1_024;
 

@@ -1,5 +1,5 @@
 //! The scrubber: after an erasure it has the derived file rewritten, so that old copies of the content are gone from
-//! disk.
+//! disk. It also brings back to disk what had to be kept in memory while there was no room.
 //!
 //! It works on a thread of its own, which is there while there is work; readers and the writer go on. What must stay
 //! true: the row that asks for it is gone only when a file without the old bytes has taken the place of the old one, so
@@ -76,6 +76,13 @@ impl Scrubber {
         {
             work.is_running = false;
             work.error = Some(error);
+        }
+    }
+
+    /// Asks for a rewrite unless one is under way: the file is in memory, and there is room on disk again.
+    pub(crate) fn heal(&self) {
+        if !self.task.work().is_running {
+            self.request();
         }
     }
 

@@ -11,69 +11,13 @@ use std::sync::Arc;
 use kernel::ledger::RestorePoint;
 use kernel::memory::Millis;
 use kernel::store::{EngineOptions, RedbStorage, StoreFile};
-use kernel::{BackupManifest, Cortex, Error, Options, Result};
+use kernel::{BackupManifest, Cortex, Options};
 use support::fill;
+use support::small_segments::{CUTS, assert_found, small, states, try_open, write_some};
 use testkit::build::{
     Dump, ada, assert_clean, at, dump, fact, open, removal, revision, size, stamp, verify,
 };
 use testkit::{Disk, DiskFault, PowerCut, ledger};
-
-/// Segments of a few entries each.
-fn small() -> Options {
-    let engine = EngineOptions { segment_bytes: 4_096, ..EngineOptions::default() };
-    Options { engine, ledger_key: Arc::new(|| [7; 16]), ..Options::default() }
-}
-
-fn try_open(disk: &Disk) -> Result<Cortex> {
-    Cortex::open_on(disk.medium(), &ada(), small())
-}
-
-const CUTS: [PowerCut; 4] =
-    [PowerCut::LoseUnsynced, PowerCut::KeepUnsynced, PowerCut::Some(4), PowerCut::Some(77)];
-
-/// Writes until the disk fails; returns how many were acknowledged.
-fn write_some(cortex: &Cortex, count: u64) -> u64 {
-    let mut done = 0;
-    for n in 1..=count {
-        let written = match n % 7 {
-            3 => cortex.update(stamp(1), revision(1, None, &format!("title {n}"))),
-            5 => cortex.erase(stamp(1), removal(n - 3)),
-            _ => cortex.write(stamp(1), fact(n, &format!("memory {n}"), &"x".repeat(300))),
-        };
-        if written.is_err() {
-            break;
-        }
-        done = n;
-    }
-    done
-}
-
-/// The states after each write, by the number of entries.
-fn states(count: u64) -> Vec<Dump> {
-    let cortex = try_open(&Disk::new()).unwrap();
-    let mut states = vec![dump(&cortex)];
-    for n in 1..=count {
-        let written = match n % 7 {
-            3 => cortex.update(stamp(1), revision(1, None, &format!("title {n}"))),
-            5 => cortex.erase(stamp(1), removal(n - 3)),
-            _ => cortex.write(stamp(1), fact(n, &format!("memory {n}"), &"x".repeat(300))),
-        };
-        written.unwrap();
-        states.push(dump(&cortex));
-    }
-    states
-}
-
-#[track_caller]
-fn assert_found(disk: &Disk, states: &[Dump], acknowledged: u64, what: &str) {
-    let cortex = try_open(disk).unwrap_or_else(|error| panic!("{what}: {error}"));
-    let found = size(&cortex);
-    let possible = acknowledged..=acknowledged + 1;
-    assert!(possible.contains(&found), "{what}: {found} entries, {acknowledged} acknowledged");
-    let expected = &states[usize::try_from(found).unwrap()];
-    assert!(dump(&cortex) == *expected, "{what}: another state of {found} entries");
-    assert_clean(&cortex);
-}
 
 const COUNT: u64 = 40;
 
@@ -122,52 +66,6 @@ fn any_call_may_fail() {
             }
         }
     }
-}
-
-// L9
-#[test]
-fn a_full_disk_is_told_and_costs_nothing_that_was_acknowledged() {
-    let states = states(COUNT);
-    for room in (0..64).map(|n| n * 4_096) {
-        let disk = Disk::new();
-        let cortex = try_open(&disk).unwrap();
-        disk.leave_room(Some(room));
-        let acknowledged = write_some(&cortex, COUNT);
-        if acknowledged == COUNT {
-            break;
-        }
-        let error = cortex.write(stamp(2), fact(99, "more", "")).unwrap_err();
-        assert!(matches!(error, Error::Poisoned | Error::DiskFull(_)), "{error}");
-        drop(cortex);
-        disk.leave_room(None);
-        assert_found(&disk, &states, acknowledged, &format!("room for {room} bytes"));
-    }
-}
-
-// L9: what was acknowledged before the disk was full is read, though its derived rows have no room.
-#[test]
-fn a_full_disk_can_be_read() {
-    let disk = Disk::new();
-    let cortex = try_open(&disk).unwrap();
-    for n in 1..=60 {
-        cortex.write(stamp(1), fact(n, &format!("memory {n}"), &"x".repeat(900))).unwrap();
-    }
-    let before = dump(&cortex);
-    std::mem::forget(cortex);
-    let full = disk.after_power_cut(PowerCut::LoseUnsynced);
-    full.leave_room(Some(0));
-    let cortex = try_open(&full).unwrap();
-    assert!(dump(&cortex) == before);
-    // More than the zeros that are written ahead have room for.
-    let refused = cortex.write(stamp(2), fact(61, "more", &"y".repeat(200_000)));
-    assert_eq!(refused.unwrap_err().code(), "disk_full");
-    drop(cortex);
-    full.leave_room(None);
-    let cortex = try_open(&full).unwrap();
-    assert!(dump(&cortex) == before);
-    let is_own = |file: &StoreFile| matches!(file, StoreFile::Derived | StoreFile::Segment(_));
-    assert!(full.files().iter().all(is_own), "no stray file: {:?}", full.files());
-    assert_clean(&cortex);
 }
 
 // L3: bytes of a last frame that nobody has seen whole are a torn tail, at whatever byte they end.

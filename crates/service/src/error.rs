@@ -172,6 +172,13 @@ fn hint_of(error: &KernelError) -> Option<String> {
             "ask the owner for a grant that covers this; the owner sees `cortex scope-list`"
         }
         KernelError::Busy => "another process has this actor open; wait longer with --wait SECONDS",
+        KernelError::Overtaken => "try again in a moment",
+        KernelError::LedgerAway(_) => {
+            "try again in a moment; `cortex ledger status` says whether the database answers"
+        }
+        KernelError::OutcomeUnknown(_) => {
+            "send the same request again with the same Idempotency-Key: it is done once"
+        }
         KernelError::RateLimited(_) => "wait a second and try again",
         KernelError::DiskFull(_) => "free some space and try again; what was saved before is safe",
         KernelError::Poisoned => "run the command again; if it repeats, check the disk",
@@ -235,6 +242,9 @@ mod tests {
             (KernelError::corrupt("x", "y"), exit::STORE, 500),
             (KernelError::DiskFull("x".into()), exit::STORE, 507),
             (KernelError::Poisoned, exit::STORE, 503),
+            (KernelError::Overtaken, exit::BUSY, 503),
+            (KernelError::LedgerAway("x".into()), exit::BUSY, 503),
+            (KernelError::OutcomeUnknown("x".into()), exit::BUSY, 503),
         ] {
             let mapped = api::Error::from(Error::from(error.clone()));
             assert_eq!((mapped.exit_code(), mapped.http_status()), (code, status), "{error}");

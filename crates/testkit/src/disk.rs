@@ -11,6 +11,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use kernel::store::{Medium, StoreFile};
 
+use crate::image::{Change, Image, PowerCut};
+
 #[derive(Clone, Default)]
 pub struct Disk {
     state: Arc<Mutex<State>>,
@@ -26,26 +28,14 @@ struct State {
     syncs: u64,
     /// Calls that reach the disk: reads, writes, lengths, syncs.
     calls: u64,
+    /// Those that write, set a length, sync or rename.
+    changes: u64,
     fault: Option<DiskFault>,
     /// Bytes that the files may have together.
     room: Option<usize>,
     /// From this sync on nothing reaches the disk and every call fails.
     dies_at_sync: Option<u64>,
     dead: bool,
-}
-
-#[derive(Clone, Debug, Default)]
-struct Image {
-    durable: Vec<u8>,
-    current: Vec<u8>,
-    /// Changes since the last sync, in order.
-    pending: Vec<Change>,
-}
-
-#[derive(Clone, Debug)]
-enum Change {
-    Write { offset: usize, data: Vec<u8> },
-    Length(usize),
 }
 
 /// A call that goes wrong, once, from 1 on.
@@ -55,17 +45,15 @@ pub enum DiskFault {
     Error(u64),
     /// The n-th call, if it writes, writes the first half of its bytes and fails.
     ShortWrite(u64),
+    /// The n-th call that changes something finds no room; half of what it writes is there.
+    NoRoom(u64),
 }
 
-/// How much of the unsynced writes survives a power cut.
-#[derive(Clone, Copy, Debug)]
-pub enum PowerCut {
-    /// Nothing that was not synced.
-    LoseUnsynced,
-    /// All of it, as if the disk had been quick.
-    KeepUnsynced,
-    /// A part of it, chosen by a seed; single writes may be torn at 512-byte sectors.
-    Some(u64),
+impl DiskFault {
+    fn number(self) -> u64 {
+        let (DiskFault::Error(n) | DiskFault::ShortWrite(n) | DiskFault::NoRoom(n)) = self;
+        n
+    }
 }
 
 /// Without the bytes: a failed assertion would print all of them.
@@ -106,10 +94,11 @@ impl Disk {
     /// Lets a call fail, counted from now.
     pub fn fail(&self, fault: DiskFault) {
         let mut state = self.lock();
-        let calls = state.calls;
+        let (calls, changes) = (state.calls, state.changes);
         state.fault = Some(match fault {
             DiskFault::Error(n) => DiskFault::Error(calls + n),
             DiskFault::ShortWrite(n) => DiskFault::ShortWrite(calls + n),
+            DiskFault::NoRoom(n) => DiskFault::NoRoom(changes + n),
         });
     }
 
@@ -117,8 +106,9 @@ impl Disk {
     pub fn has_failed(&self) -> bool {
         let state = self.lock();
         state.fault.is_some_and(|fault| {
-            let (DiskFault::Error(n) | DiskFault::ShortWrite(n)) = fault;
-            state.calls >= n
+            let counted =
+                if let DiskFault::NoRoom(_) = fault { state.changes } else { state.calls };
+            counted >= fault.number()
         })
     }
 
@@ -199,69 +189,26 @@ impl State {
         }
     }
 
+    /// Counts a call that changes something. True: it finds no room.
+    fn change(&mut self) -> bool {
+        self.changes += 1;
+        self.fault == Some(DiskFault::NoRoom(self.changes))
+    }
+
     fn bytes(&self) -> usize {
         self.names.values().map(|image| self.images[*image].current.len()).sum()
     }
 
     fn sync(&mut self) -> io::Result<()> {
         self.call()?;
+        if self.change() {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
         self.syncs += 1;
         if self.dies_at_sync == Some(self.syncs) {
             self.dead = true;
         }
         self.alive()
-    }
-}
-
-impl Image {
-    fn of(bytes: Vec<u8>) -> Image {
-        Image { durable: bytes.clone(), current: bytes, pending: Vec::new() }
-    }
-
-    fn apply(bytes: &mut Vec<u8>, change: &Change) {
-        match change {
-            Change::Length(len) => bytes.resize(*len, 0),
-            Change::Write { offset, data } => {
-                let end = offset + data.len();
-                if bytes.len() < end {
-                    bytes.resize(end, 0);
-                }
-                bytes[*offset..end].copy_from_slice(data);
-            }
-        }
-    }
-
-    fn after(&self, cut: PowerCut) -> Vec<u8> {
-        let mut bytes = self.durable.clone();
-        match cut {
-            PowerCut::LoseUnsynced => {}
-            PowerCut::KeepUnsynced => bytes.clone_from(&self.current),
-            PowerCut::Some(seed) => {
-                let mut random = seed | 1;
-                for change in &self.pending {
-                    // xorshift: any mixture will do, but the same one for the same seed.
-                    random ^= random << 13;
-                    random ^= random >> 7;
-                    random ^= random << 17;
-                    match (random % 4, change) {
-                        (0, _) => {}
-                        (1, Change::Write { offset, data }) => {
-                            let sectors = data.len() / 512;
-                            let kept = if sectors == 0 {
-                                0
-                            } else {
-                                (random >> 8) as usize % sectors * 512
-                            };
-                            let torn =
-                                Change::Write { offset: *offset, data: data[..kept].to_vec() };
-                            Image::apply(&mut bytes, &torn);
-                        }
-                        _ => Image::apply(&mut bytes, change),
-                    }
-                }
-            }
-        }
-        bytes
     }
 }
 
@@ -322,6 +269,11 @@ impl Medium for Disk {
         };
         Ok(state.names.keys().copied().filter(is_segment).collect())
     }
+
+    fn room(&self) -> io::Result<Option<u64>> {
+        let state = self.lock();
+        Ok(state.room.map(|room| room.saturating_sub(state.bytes()) as u64))
+    }
 }
 
 #[derive(Debug)]
@@ -340,7 +292,10 @@ impl OpenFile {
 
     /// An error if the file is to become longer than there is room for.
     fn grow(&self, end: usize) -> io::Result<()> {
-        let state = self.disk.lock();
+        let mut state = self.disk.lock();
+        if state.change() {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
         let added = end.saturating_sub(state.images[self.image].current.len());
         match state.room {
             Some(room) if added > 0 && state.bytes() + added > room => {
@@ -391,7 +346,18 @@ impl redb::StorageBackend for OpenFile {
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        self.grow(to_usize(offset)? + data.len())?;
+        if let Err(error) = self.grow(to_usize(offset)? + data.len()) {
+            // What had room is there.
+            let half =
+                Change::Write { offset: to_usize(offset)?, data: data[..data.len() / 2].to_vec() };
+            let mut state = self.disk.lock();
+            let image = &mut state.images[self.image];
+            if to_usize(offset)? + data.len() / 2 <= image.current.len() {
+                Image::apply(&mut image.current, &half);
+                image.pending.push(half);
+            }
+            return Err(error);
+        }
         self.call(|image, is_short| {
             let kept = if is_short { &data[..data.len() / 2] } else { data };
             let change = Change::Write { offset: to_usize(offset)?, data: kept.to_vec() };

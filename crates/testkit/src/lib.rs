@@ -5,7 +5,9 @@ pub mod build;
 pub mod disk;
 pub mod history;
 pub mod hostile;
+mod image;
 pub mod ledger;
 pub mod questions;
 
-pub use disk::{Disk, DiskFault, PowerCut};
+pub use disk::{Disk, DiskFault};
+pub use image::PowerCut;

@@ -31,7 +31,7 @@ use crate::error::{Error, Result};
 use crate::find::{FindAnswer, Query};
 use crate::grants::Permission;
 use crate::hook::{JournalHook, SharedState};
-use crate::ledger::{LedgerKey, LedgerStorage};
+use crate::ledger::{LedgerKey, LedgerStorage, SharedSource};
 use crate::limits::{BULK_BYTES_MAX, BULK_COMMANDS_MAX};
 use crate::rebuild::{self, VerifyReport};
 use crate::scrub::{ScrubState, Scrubber};
@@ -58,6 +58,8 @@ pub struct Options {
     pub wait: Duration,
     /// Makes the key of a new ledger: sixteen bytes of chance, from outside as all chance.
     pub ledger_key: Arc<dyn Fn() -> LedgerKey + Send + Sync>,
+    /// Where the truth is, if it is not in the actor's folder: the folder then holds a copy of it.
+    pub shared: Option<SharedSource>,
 }
 
 impl Default for Options {
@@ -68,6 +70,7 @@ impl Default for Options {
             renewing: Arc::new(|_, _| Box::new(|_, _| {})),
             wait: Duration::ZERO,
             ledger_key: Arc::new(|| [0; 16]),
+            shared: None,
         }
     }
 }
@@ -224,6 +227,12 @@ impl Cortex {
         Ok(Reading::new(reader, side, self.actor.clone(), Arc::clone(&self.shared)))
     }
 
+    /// Takes over what other nodes wrote to the shared ledger. Returns the size of the journal then; where nobody else
+    /// writes, the size it has.
+    pub fn catch_up(&self) -> Result<u64> {
+        self.writer().catch_up()
+    }
+
     pub fn find(&self, query: &Query, now: Millis) -> Result<FindAnswer> {
         self.read()?.find(None, query, now)
     }
@@ -283,19 +292,7 @@ impl Cortex {
 
     /// Checks every byte of the store against the journal, with a scratch store in `scratch`.
     pub fn verify(&self, scratch: &Path, progress: &mut ProgressFn<'_>) -> Result<VerifyReport> {
-        std::fs::create_dir_all(scratch).map_err(|error| Error::io(scratch.display(), error))?;
-        let removed = || match std::fs::remove_dir_all(scratch) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(Error::io(scratch.display(), error))
-            }
-            _ => Ok(()),
-        };
-        let medium: Box<dyn Medium> = Box::new(DiskMedium::new(scratch));
-        let storage = RedbStorage::open(medium, self.options.engine, || birth(&self.actor))?;
-        let report = self.verify_with(&storage, progress);
-        storage.close()?;
-        removed()?;
-        report
+        self.with_scratch(scratch, |storage| self.verify_with(storage, progress))
     }
 
     /// Replays the journal into a scratch store and shows each entry with its changes to `hook`. Nothing of the store
@@ -306,15 +303,33 @@ impl Cortex {
         hook: Box<dyn JournalHook>,
         progress: &mut ProgressFn<'_>,
     ) -> Result<()> {
-        std::fs::create_dir_all(scratch).map_err(|error| Error::io(scratch.display(), error))?;
-        let medium: Box<dyn Medium> = Box::new(DiskMedium::new(scratch));
-        let storage = RedbStorage::open(medium, self.options.engine, || birth(&self.actor))?;
         let mut hooks = Hooks::new(Commitments::new(self.actor.clone()), vec![hook]);
-        let replayed = rebuild::replay_into(&*self.storage, &storage, &mut hooks, progress);
-        storage.close()?;
-        let removed = std::fs::remove_dir_all(scratch);
-        replayed?;
-        removed.map_err(|error| Error::io(scratch.display(), error))
+        self.with_scratch(scratch, |storage| {
+            rebuild::replay_into(&*self.storage, storage, &mut hooks, progress)
+        })
+    }
+
+    /// Does something with an empty store in a folder of its own, which is gone afterwards, however that ends.
+    fn with_scratch<T>(
+        &self,
+        folder: &Path,
+        work: impl FnOnce(&RedbStorage) -> Result<T>,
+    ) -> Result<T> {
+        let failed = |error| Error::io(folder.display(), error);
+        std::fs::create_dir_all(folder).map_err(failed)?;
+        let medium: Box<dyn Medium> = Box::new(DiskMedium::new(folder));
+        let done = RedbStorage::open(medium, self.options.engine, || birth(&self.actor)).and_then(
+            |storage| {
+                let done = work(&storage);
+                storage.close().and(done)
+            },
+        );
+        match std::fs::remove_dir_all(folder) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                done.and(Err(failed(error)))
+            }
+            _ => done,
+        }
     }
 
     /// The same with any empty storage as scratch.
@@ -345,6 +360,9 @@ impl Cortex {
 
     /// Makes durable what is derived, so that the next open has nothing to replay. Nothing depends on it.
     pub fn settle(&self) -> Result<()> {
+        if self.storage.wants_rewrite() {
+            self.scrubber.heal();
+        }
         self.storage.settle()
     }
 

@@ -16,11 +16,10 @@ use crate::batch::{Hooks, ProgressFn};
 use crate::birth::{check_birth, live_side};
 use crate::commitments::Commitments;
 use crate::error::{Error, Result};
-use crate::ledger::LedgerStorage;
-use crate::limits::IN_MEMORY_BYTES_MAX;
+use crate::ledger::{CopyPurpose, LedgerStorage, remove_copy};
 use crate::rebuild;
 use crate::scrub::Scrubber;
-use crate::store::{DiskMedium, Medium, MemoryMedium, SCRUB_KEY, Side, Space, Storage, View};
+use crate::store::{CacheMedium, DiskMedium, Medium, SCRUB_KEY, Side, Space, Storage, View};
 use crate::writer::{WriterHandle, WriterThread};
 
 impl Cortex {
@@ -28,8 +27,40 @@ impl Cortex {
     /// the program made are made again first, which takes as long as a rebuild; see `Options::renewing`.
     pub fn open(folder: &Path, actor: &ActorName, options: Options) -> Result<Cortex> {
         let lock = claim(folder, options.wait)?;
-        let medium = Box::new(DiskMedium::new(folder));
-        Ok(Cortex::open_on(medium, actor, options)?.living_in(folder, lock))
+        let disk = DiskMedium::new(folder);
+        let opened = match &options.shared {
+            None => Cortex::open_on(Box::new(disk), actor, options)?,
+            Some(shared) => {
+                let medium: Arc<dyn Medium> = match shared.purpose {
+                    CopyPurpose::Cache => Arc::new(CacheMedium::new(disk)),
+                    CopyPurpose::Home => Arc::new(disk),
+                };
+                Cortex::open_copy(&medium, actor, &options)?
+            }
+        };
+        Ok(opened.living_in(folder, lock))
+    }
+
+    /// Opens the copy of a shared ledger and brings it up to date. A copy that is not sound is made again, once: what
+    /// is wrong after that is wrong with the shared ledger.
+    fn open_copy(medium: &Arc<dyn Medium>, actor: &ActorName, options: &Options) -> Result<Cortex> {
+        let open = || {
+            let cortex = Cortex::open_files(medium, actor, options)?;
+            cortex.catch_up()?;
+            Ok(cortex)
+        };
+        match open() {
+            Err(
+                Error::Corrupt { .. }
+                | Error::NonCanonical { .. }
+                | Error::RootMismatch { .. }
+                | Error::Poisoned,
+            ) => {
+                remove_copy(&**medium)?;
+                open()
+            }
+            opened => opened,
+        }
     }
 
     /// Makes everything derived again before the actor in a folder is opened; see `rebuild_on`.
@@ -59,17 +90,7 @@ impl Cortex {
     )]
     pub fn open_on(medium: Box<dyn Medium>, actor: &ActorName, options: Options) -> Result<Cortex> {
         let medium: Arc<dyn Medium> = medium.into();
-        match Cortex::open_files(&medium, actor, &options) {
-            // A full disk can be read: what is missing is derived in memory.
-            Err(Error::DiskFull(failure)) => match MemoryMedium::new(medium, IN_MEMORY_BYTES_MAX) {
-                Ok(memory) => {
-                    let memory: Arc<dyn Medium> = Arc::new(memory);
-                    Cortex::open_files(&memory, actor, &options)
-                }
-                Err(_) => Err(Error::DiskFull(failure)),
-            },
-            opened => opened,
-        }
+        Cortex::open_files(&medium, actor, &options)
     }
 
     fn open_files(
@@ -201,7 +222,9 @@ fn open_storage(
     options: &Options,
 ) -> Result<Arc<LedgerStorage>> {
     let key = (options.ledger_key)();
-    LedgerStorage::open(Arc::clone(medium), actor, options.engine, key).map(Arc::new)
+    let shared = options.shared.as_ref().map(|shared| shared.ledgers.journal(actor));
+    let medium = Arc::clone(medium);
+    LedgerStorage::open_copy(medium, actor, options.engine, key, shared).map(Arc::new)
 }
 
 fn open_hooks(storage: &dyn Storage, side: Side, hooks: &mut Hooks) -> Result<()> {

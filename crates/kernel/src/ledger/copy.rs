@@ -133,7 +133,8 @@ impl FrameDraft<'_> {
         let leaves: Vec<Digest> = parts.iter().map(|(entry, _)| log::leaf_hash(entry)).collect();
         let entries =
             parts.iter().map(|(entry, body)| FrameEntry { entry, body: body.as_deref() }).collect();
-        self.to.append(self.to.last(), &Frame { entries }, &|| self.tree.root())?;
+        self.to
+            .append(self.to.last(), &Frame { entries, ..Frame::default() }, &|| self.tree.root())?;
         self.tree.add(&leaves)
     }
 }

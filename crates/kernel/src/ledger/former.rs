@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use proof::actor::ActorName;
 
-use super::file::SegmentNames;
 use super::segment::LedgerKey;
+use super::segment_files::SegmentNames;
 use super::{FileLedger, Frame, FrameEntry, Ledger, LedgerPart};
 use crate::birth::{birth, check_birth, live_side};
 use crate::error::{Error, Result};
@@ -101,6 +101,7 @@ fn copy_truth(
                 .iter()
                 .map(|(entry, body)| FrameEntry { entry, body: body.as_deref() })
                 .collect(),
+            ..Frame::default()
         };
         ledger.append(done, &frame, &|| proof::merkle::log::root(&view, done))?;
         done += parts.len() as u64;

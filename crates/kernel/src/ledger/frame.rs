@@ -258,6 +258,7 @@ mod tests {
                 .iter()
                 .map(|(entry, body)| FrameEntry { entry, body: body.as_deref() })
                 .collect(),
+            ..Frame::default()
         }
     }
 

@@ -22,8 +22,9 @@
 //! 6. *A segment appears complete with its header*, by a rename. One that is empty or has no header is damage. A new
 //!    segment is made only after the one before is cut to its length and synced.
 //!
-//! What fails, and what comes of it: power lost at any sync (1, 2, 5, 6); a short write, `EIO` or a full disk while
-//! appending (the ledger is poisoned, opening cuts the rest off, nothing was acknowledged); `EIO` while reading (an
+//! What fails, and what comes of it: power lost at any sync (1, 2, 5, 6); a short write or `EIO` while appending (the
+//! ledger is poisoned, opening cuts the rest off, nothing was acknowledged); a full disk (the frame is refused, what
+//! was written of it is cut off, and the ledger goes on); `EIO` while reading (an
 //! error of that read); a flipped bit in an entry or body (that record is named and skipped, its neighbours read); in a
 //! frame's header (the frame is skipped: the next is found by its magic and its checksum, which is keyed by the
 //! segment, so that no memory's text can pose as a frame); in a segment's header (its frames read, the header is
@@ -36,9 +37,14 @@ mod copy;
 mod file;
 mod former;
 mod frame;
+mod health;
+mod reader;
 mod recovery;
 mod segment;
+mod segment_files;
+mod shared;
 mod storage;
+mod tail;
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -49,10 +55,15 @@ use proof::Digest;
 pub use copy::RestorePoint;
 pub(crate) use copy::{LossRule, copy_entries};
 pub use file::FileLedger;
-pub(crate) use file::SegmentNames;
 pub use frame::Location;
+pub use reader::LocationReader;
 pub use segment::{LedgerKey, SegmentHeader};
-pub use storage::{LedgerStorage, LocationReader};
+pub(crate) use segment_files::SegmentNames;
+pub(crate) use shared::remove_copy;
+pub use shared::{CopyPurpose, LastEntry, SharedJournal, SharedLedgers, SharedSource};
+pub use storage::LedgerStorage;
+
+pub use crate::store::SharedEntry;
 
 use crate::error::Result;
 
@@ -60,6 +71,8 @@ use crate::error::Result;
 #[derive(Clone, Debug, Default)]
 pub struct Frame<'a> {
     pub entries: Vec<FrameEntry<'a>>,
+    /// Entries before it whose bodies it erases.
+    pub erased: Vec<u64>,
 }
 
 /// An entry with the sealed body beside it, both as canonical bytes.
@@ -107,15 +120,35 @@ pub trait Ledger: Send + Sync + fmt::Debug {
     /// The `seq` of the last entry; 0 if there is none.
     fn last(&self) -> u64;
 
-    /// Adds a frame behind entry `after`, which must be the last. It is durable when this returns; after an error
-    /// nobody knows, and the ledger has to be opened anew. `root` gives the journal root after `after`, if it is
-    /// needed.
+    /// Adds a frame behind entry `after`, which must be the last. It is durable when this returns. After `DiskFull` it
+    /// is not there and the ledger goes on; after any other error nobody knows, and the ledger has to be opened anew.
+    /// `root` gives the journal root after `after`, if it is needed.
     fn append(
         &self,
         after: u64,
         frame: &Frame<'_>,
         root: &dyn Fn() -> Result<Digest>,
     ) -> Result<Vec<Location>>;
+
+    /// Entries behind `after` that others wrote, in order, a bounded number. Nobody else writes to files.
+    fn foreign(&self, _after: u64) -> Result<Vec<SharedEntry>> {
+        Ok(Vec::new())
+    }
+
+    /// Adds a frame of such entries.
+    fn adopt(
+        &self,
+        after: u64,
+        frame: &Frame<'_>,
+        root: &dyn Fn() -> Result<Digest>,
+    ) -> Result<Vec<Location>> {
+        self.append(after, frame, root)
+    }
+
+    /// True once what was appended is safe but can no longer be read here: the ledger has to be opened anew.
+    fn has_failed(&self) -> bool {
+        false
+    }
 
     /// Visits entries from `from` on, in order, with those that are damaged. An entry that is not there at all, since
     /// its frame or segment is lost, is left out: the visitor sees the gap.

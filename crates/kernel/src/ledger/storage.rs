@@ -5,29 +5,34 @@
 //! appended and synced; erased bodies are overwritten and synced; then the derived rows become visible without a wait
 //! for the disk. They are made durable every `UNSYNCED_ENTRIES_MAX` entries, by `settle` and at close.
 //!
+//! A full disk refuses the frame, and nothing has happened. Derived rows without room go on in memory (`store/spill.rs`)
+//! until there is room for a copy of all of them.
+//!
 //! What must stay true: a location is committed with the derived rows of its entry, so a reader sees an entry exactly
 //! when it sees what follows from it. The derived store never holds an entry that the ledger does not. If it fails
 //! after the frame is synced, the write has happened: it is acknowledged, and the actor must be reopened before anybody
 //! reads.
 
-use std::collections::BTreeSet;
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use proof::Digest;
 use proof::actor::ActorName;
 
-use super::file::SegmentNames;
+use super::health::{Health, put_aside};
+use super::reader::{LocationReader, last_location, location};
 use super::segment::LedgerKey;
-use super::{FileLedger, Frame, FrameEntry, Ledger, Location, former};
+use super::segment_files::SegmentNames;
+use super::shared::{MirrorLedger, SharedJournal};
+use super::{FileLedger, Frame, FrameEntry, Ledger, Location, SharedEntry, former};
 use crate::birth::{birth, live_side};
 use crate::error::{Error, Result};
 use crate::keys::{self, TruthKey};
-use crate::limits::{DAMAGE_NOTES_MAX, REWRITE_PENDING_BYTES_MAX, UNSYNCED_ENTRIES_MAX};
+use crate::limits::{COPY_ROOM_LEFT_BYTES, REWRITE_PENDING_BYTES_MAX, UNSYNCED_ENTRIES_MAX};
 use crate::store::{
-    DamageNote, EngineOptions, KeyRange, Medium, RedbStorage, RowChanges, STORE_FILE, Space,
-    Storage, StoreFile, StoreReader, View, Visit, WriteSet,
+    DamageNote, EngineOptions, Medium, RedbStorage, RowChanges, STORE_FILE, Space, Storage,
+    StoreFile, StoreReader, View, WriteSet,
 };
 
 pub struct LedgerStorage {
@@ -51,15 +56,6 @@ impl std::fmt::Debug for LedgerStorage {
     }
 }
 
-/// What went wrong since the files were opened.
-#[derive(Debug)]
-struct Health {
-    medium: Arc<dyn Medium>,
-    /// The derived store can no longer be trusted.
-    has_failed: AtomicBool,
-    damage: Mutex<BTreeSet<DamageNote>>,
-}
-
 /// Commits that a copy of the derived store still lacks.
 #[derive(Debug, Default)]
 struct Shadow {
@@ -81,52 +77,6 @@ impl Shadow {
     }
 }
 
-impl Health {
-    fn new(medium: &Arc<dyn Medium>) -> Health {
-        let (medium, has_failed) = (Arc::clone(medium), AtomicBool::new(false));
-        Health { medium, has_failed, damage: Mutex::default() }
-    }
-
-    fn has_failed(&self) -> bool {
-        self.has_failed.load(Ordering::Acquire)
-    }
-
-    fn note(&self, note: DamageNote) {
-        let mut damage = self.damage.lock().unwrap_or_else(PoisonError::into_inner);
-        if damage.len() < DAMAGE_NOTES_MAX {
-            damage.insert(note);
-        }
-    }
-
-    /// Takes an outcome of the derived store. One that is damaged is put aside at once, so that the next open makes it
-    /// again; whoever reads from it now still has it open.
-    fn judge<T>(&self, outcome: Result<T>) -> Result<T> {
-        if let Err(Error::Corrupt { place, reason }) = &outcome
-            && place == STORE_FILE
-        {
-            self.distrust(DamageNote::new(place, reason));
-        }
-        outcome
-    }
-
-    fn distrust(&self, note: DamageNote) {
-        self.note(note);
-        if !self.has_failed.swap(true, Ordering::AcqRel) {
-            // If it keeps its name, the next open judges it again.
-            let _ = put_aside(&*self.medium);
-        }
-    }
-}
-
-/// Gives a damaged derived store another name, if it is there.
-fn put_aside(medium: &dyn Medium) -> Result<()> {
-    let failed = |error| Error::io(STORE_FILE, error);
-    if medium.exists(StoreFile::Derived).map_err(failed)? {
-        medium.rename(StoreFile::Derived, StoreFile::DerivedAside).map_err(failed)?;
-    }
-    Ok(())
-}
-
 impl LedgerStorage {
     /// Opens an actor's files, or makes them. A store from before there was a ledger is moved into one first.
     pub fn open(
@@ -134,6 +84,17 @@ impl LedgerStorage {
         actor: &ActorName,
         options: EngineOptions,
         key: LedgerKey,
+    ) -> Result<LedgerStorage> {
+        LedgerStorage::open_copy(medium, actor, options, key, None)
+    }
+
+    /// The same, as a copy of a journal that is elsewhere, if `shared` says so.
+    pub(crate) fn open_copy(
+        medium: impl Into<Arc<dyn Medium>>,
+        actor: &ActorName,
+        options: EngineOptions,
+        key: LedgerKey,
+        shared: Option<Arc<dyn SharedJournal>>,
     ) -> Result<LedgerStorage> {
         let medium = medium.into();
         former::finish_move(&medium, actor, options, key)?;
@@ -174,7 +135,11 @@ impl LedgerStorage {
             health.note(DamageNote::new(place, reason));
         }
         ledger.damage().into_iter().for_each(|note| health.note(note));
-        LedgerStorage::start(Arc::new(ledger), derived, health, known, made_because)
+        let ledger: Arc<dyn Ledger> = match shared {
+            Some(shared) => Arc::new(MirrorLedger::new(ledger, medium, shared)?),
+            None => Arc::new(ledger),
+        };
+        LedgerStorage::start(ledger, derived, health, known, made_because)
     }
 
     fn start(
@@ -307,12 +272,17 @@ impl LedgerStorage {
         let mut rows = RowChanges::new();
         if !frame.entries.is_empty() {
             let root = || journal_root(reader, first - 1);
-            let locations = self.ledger.append(first - 1, &frame, &root)?;
+            frame.erased.clone_from(&erased);
+            let locations = if writes.is_foreign() {
+                self.ledger.adopt(first - 1, &frame, &root)?
+            } else {
+                self.ledger.append(first - 1, &frame, &root)?
+            };
             for (seq, location) in (first..).zip(locations) {
                 rows.insert(keys::entry(seq), Some(location.to_bytes()));
             }
         }
-        if !erased.is_empty() {
+        if !erased.is_empty() && !self.ledger.has_failed() {
             let mut bodies = Vec::with_capacity(erased.len());
             for seq in erased {
                 bodies.extend(location(reader, seq)?.map(|location| (seq, location)));
@@ -320,6 +290,23 @@ impl LedgerStorage {
             self.ledger.erase(&bodies)?;
         }
         Ok(rows)
+    }
+
+    /// Refuses what would fill the disk that others write to. A copy takes at most as much as there is.
+    fn check_room_for_copy(&self) -> Result<()> {
+        let failed = |error| Error::io(STORE_FILE, error);
+        let needed = match self.derived.spilled_length() {
+            Some(length) => length,
+            None => self.derived.size_bytes()?,
+        };
+        match self.health.medium.room().map_err(failed)? {
+            Some(room) if room < needed.saturating_add(COPY_ROOM_LEFT_BYTES) => {
+                let reason =
+                    format!("a copy of what is derived takes {needed} bytes, {room} are free");
+                Err(Error::DiskFull(reason.as_str().into()))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn shadow(&self) -> MutexGuard<'_, Option<Shadow>> {
@@ -385,11 +372,13 @@ impl Storage for LedgerStorage {
         // What comes without entries is a slice of a rebuild or a switch of sides, and seldom.
         let is_durable = entries == 0 || unsynced >= UNSYNCED_ENTRIES_MAX;
         let reader = self.health.judge(self.derived.reader())?;
-        let mut appended = None;
+        let (mut appended, mut is_refused) = (None, false);
         let outcome = self.derived.commit_around(writes, is_durable, || {
-            let rows = self.append(writes, &*reader)?;
+            let rows = self.append(writes, &*reader);
+            is_refused = matches!(rows, Err(Error::DiskFull(_)));
+            let rows = rows?;
             appended = Some(rows.clone());
-            Ok(rows)
+            if self.ledger.has_failed() { Err(Error::Poisoned) } else { Ok(rows) }
         });
         match (self.health.judge(outcome), appended) {
             (Ok(()), Some(rows)) => {
@@ -404,12 +393,21 @@ impl Storage for LedgerStorage {
                 self.health.has_failed.store(true, Ordering::Release);
                 Ok(())
             }
+            (Err(error @ Error::DiskFull(_)), None) => {
+                // A ledger that refused a frame for want of room goes on. An engine that found none does not.
+                self.health.has_failed.fetch_or(!is_refused, Ordering::AcqRel);
+                Err(error)
+            }
             (outcome, _) => outcome,
         }
     }
 
     fn has_failed(&self) -> bool {
-        self.health.has_failed()
+        self.health.has_failed() || self.ledger.has_failed()
+    }
+
+    fn foreign(&self, after: u64) -> Result<Vec<SharedEntry>> {
+        self.ledger.foreign(after)
     }
 
     fn damage(&self) -> Vec<DamageNote> {
@@ -426,7 +424,12 @@ impl Storage for LedgerStorage {
         self.derived.sync()
     }
 
+    fn wants_rewrite(&self) -> bool {
+        self.derived.spilled_length().is_some() && self.check_room_for_copy().is_ok()
+    }
+
     fn rewrite(&self) -> Result<()> {
+        self.check_room_for_copy()?;
         let _rewrite_guard = self.rewriting.lock().unwrap_or_else(PoisonError::into_inner);
         let outcome = match self.rewrite_beside() {
             Ok(false) => {
@@ -457,100 +460,6 @@ impl Storage for LedgerStorage {
     }
 }
 
-/// A state of the derived store, with the entries and bodies it knows of read from the ledger.
-pub struct LocationReader {
-    rows: Box<dyn StoreReader + Send>,
-    ledger: Arc<dyn Ledger>,
-    health: Arc<Health>,
-}
-
-impl std::fmt::Debug for LocationReader {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("LocationReader").field("ledger", &self.ledger).finish_non_exhaustive()
-    }
-}
-
-impl LocationReader {
-    /// The entry and then the body, where they lie in the range, in its direction.
-    fn visit_entry(
-        &self,
-        (seq, location): (u64, Location),
-        range: &KeyRange,
-        visit: &mut Visit<'_>,
-    ) -> Result<ControlFlow<()>> {
-        let mut keys = [TruthKey::Entry(seq), TruthKey::Body(seq)];
-        if range.reverse {
-            keys.reverse();
-        }
-        for part in keys {
-            let (key, read): (_, Result<Option<Vec<u8>>>) = match part {
-                TruthKey::Entry(seq) => {
-                    let key = keys::entry(seq);
-                    let is_inside = range.holds(&key);
-                    (key, is_inside.then(|| self.ledger.entry(seq, location)).transpose())
-                }
-                TruthKey::Body(seq) => {
-                    let key = keys::body(seq);
-                    let is_inside = range.holds(&key);
-                    let body = is_inside.then(|| self.ledger.body(seq, location)).transpose();
-                    (key, body.map(Option::flatten))
-                }
-            };
-            let value = match read {
-                // The key is there, with a value that no reader takes for one.
-                Err(Error::Corrupt { place, reason }) => {
-                    self.note_damage(DamageNote { place, reason });
-                    Some(Vec::new())
-                }
-                read => read?,
-            };
-            if let Some(value) = value
-                && visit(&key, &value)?.is_break()
-            {
-                return Ok(ControlFlow::Break(()));
-            }
-        }
-        Ok(ControlFlow::Continue(()))
-    }
-}
-
-impl StoreReader for LocationReader {
-    fn get(&self, space: Space, key: &[u8]) -> Result<Option<Vec<u8>>> {
-        if space != Space::Truth {
-            return self.health.judge(self.rows.get(space, key));
-        }
-        let Some(part) = keys::parse_truth(key) else { return Ok(None) };
-        let (TruthKey::Entry(seq) | TruthKey::Body(seq)) = part;
-        let Some(location) = location(&*self.rows, seq)? else { return Ok(None) };
-        match part {
-            TruthKey::Entry(_) => self.ledger.entry(seq, location).map(Some),
-            TruthKey::Body(_) => self.ledger.body(seq, location),
-        }
-    }
-
-    fn scan(&self, space: Space, range: &KeyRange, visit: &mut Visit<'_>) -> Result<()> {
-        if space != Space::Truth {
-            return self.health.judge(self.rows.scan(space, range, visit));
-        }
-        // A range that begins with a body has its entry's row before it.
-        let mut rows = range.clone();
-        if let Some(TruthKey::Body(seq)) = keys::parse_truth(&range.from) {
-            rows.from = keys::entry(seq);
-        }
-        self.rows.scan(Space::Truth, &rows, &mut |key, value| {
-            self.visit_entry(parse_location(key, value)?, range, visit)
-        })
-    }
-
-    fn note_damage(&self, note: DamageNote) {
-        self.health.note(note);
-    }
-
-    fn distrust(&self, note: DamageNote) {
-        self.health.distrust(note);
-    }
-}
-
 fn journal_root(reader: &dyn StoreReader, size: u64) -> Result<Digest> {
     let side = live_side(reader)?;
     proof::merkle::log::root(&View::new(reader, side), size)
@@ -561,27 +470,4 @@ fn entries_in(writes: &WriteSet) -> u64 {
     let truth = writes.iter().find(|(space, _)| *space == Space::Truth);
     let is_entry = |key: &&Vec<u8>| matches!(keys::parse_truth(key), Some(TruthKey::Entry(_)));
     truth.map_or(0, |(_, rows)| rows.keys().filter(is_entry).count() as u64)
-}
-
-fn parse_location(key: &[u8], value: &[u8]) -> Result<(u64, Location)> {
-    match (keys::parse_truth(key), Location::from_bytes(value)) {
-        (Some(TruthKey::Entry(seq)), Some(location)) => Ok((seq, location)),
-        _ => Err(Error::corrupt(proof::digest::encode_hex(key), "is no place in the ledger")),
-    }
-}
-
-fn location(rows: &dyn StoreReader, seq: u64) -> Result<Option<Location>> {
-    let key = keys::entry(seq);
-    let row = rows.get(Space::Truth, &key)?;
-    row.map(|value| Ok(parse_location(&key, &value)?.1)).transpose()
-}
-
-/// The last entry that the derived store knows of.
-fn last_location(rows: &dyn StoreReader) -> Result<Option<(u64, Location)>> {
-    let mut last = None;
-    rows.scan(Space::Truth, &KeyRange::all().reversed(), &mut |key, value| {
-        last = Some(parse_location(key, value)?);
-        Ok(ControlFlow::Break(()))
-    })?;
-    Ok(last)
 }

@@ -104,6 +104,22 @@ impl Medium for DiskMedium {
         files.sort_unstable();
         Ok(files)
     }
+
+    fn room(&self) -> io::Result<Option<u64>> {
+        room_in(&self.folder)
+    }
+}
+
+/// Bytes that a user may still write to the file system of a folder.
+#[cfg(unix)]
+fn room_in(folder: &Path) -> io::Result<Option<u64>> {
+    let found = rustix::fs::statvfs(folder)?;
+    Ok(Some(found.f_bavail.saturating_mul(found.f_frsize)))
+}
+
+#[cfg(not(unix))]
+fn room_in(_: &Path) -> io::Result<Option<u64>> {
+    Ok(None)
 }
 
 fn parse_segment(name: &str) -> Option<StoreFile> {

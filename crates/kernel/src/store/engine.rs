@@ -10,31 +10,23 @@
 //! durable commit. Pages that only such commits made are used again at once, those of the durable state only after the
 //! next durable commit, so the file grows by what was changed between two durable commits and no more.
 
-use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::ops::Bound;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use redb::{
-    BackendError, Builder, Database, Durability, ReadOnlyTable, ReadTransaction, ReadableDatabase,
-    StorageBackend, TableDefinition, TableError, WriteTransaction,
-};
+use redb::{Builder, Database, Durability, StorageBackend, TableDefinition, WriteTransaction};
 
-use super::{
-    KeyRange, Medium, SCRUB_KEY, Side, Space, Storage, StoreFile, StoreReader, Visit, WriteSet,
-};
-use crate::error::{Error, Result, StorageFailure};
+use super::backend::{Backend, engine, guarded, io};
+use super::fresh_copy::FreshCopy;
+use super::redb_reader::RedbReader;
+use super::spill::{SpillFile, SpilledLength};
+use super::{Medium, Side, Space, Storage, StoreFile, StoreReader, WriteSet};
+use crate::error::{Error, Result};
 use crate::limits::SEGMENT_BYTES_MAX;
-
-type Table = ReadOnlyTable<&'static [u8], &'static [u8]>;
 
 /// How errors call the file.
 pub(crate) const STORE_FILE: &str = "store file";
-
-/// Rows copied per transaction when a file is rewritten.
-const REWRITE_ROWS_PER_COMMIT: usize = 20_000;
 
 #[derive(Clone, Copy, Debug)]
 pub struct EngineOptions {
@@ -71,14 +63,34 @@ pub struct RedbStorage {
 }
 
 /// An open file. Readers of one that was replaced keep it open; redb would turn them away otherwise.
-struct OpenDatabase {
+pub(super) struct OpenDatabase {
     /// `None` once closed.
-    database: RwLock<Option<Database>>,
+    pub(super) database: RwLock<Option<Database>>,
+    spilled: SpilledLength,
 }
 
 impl OpenDatabase {
+    /// A file in which nothing that is read may be missing: it does not go on in memory.
     fn new(database: Database) -> Arc<OpenDatabase> {
-        Arc::new(OpenDatabase { database: RwLock::new(Some(database)) })
+        let (database, spilled) = (RwLock::new(Some(database)), SpilledLength::default());
+        Arc::new(OpenDatabase { database, spilled })
+    }
+
+    /// A file that goes on in memory if the disk has no room.
+    fn spilling(file: SpillFile, options: EngineOptions) -> Result<Arc<OpenDatabase>> {
+        let spilled = file.spilled_length();
+        let database = RwLock::new(Some(open_file(Box::new(file), options)?));
+        Ok(Arc::new(OpenDatabase { database, spilled }))
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&Database) -> Result<T>) -> Result<T> {
+        let database = self.database.read().unwrap_or_else(PoisonError::into_inner);
+        guarded(|| work(database.as_ref().ok_or(Error::Closed)?))
+    }
+
+    fn open(medium: &dyn Medium, options: EngineOptions) -> Result<Arc<OpenDatabase>> {
+        let file = open_backend(medium, StoreFile::Derived)?;
+        OpenDatabase::spilling(SpillFile::over(file), options)
     }
 }
 
@@ -89,7 +101,8 @@ impl fmt::Debug for RedbStorage {
 }
 
 impl RedbStorage {
-    /// Opens the derived store, or makes a new one whose first content is `birth`.
+    /// Opens the derived store, or makes a new one whose first content is `birth`. Where there is no room for one, it
+    /// is made in memory.
     pub fn open(
         medium: impl Into<Arc<dyn Medium>>,
         options: EngineOptions,
@@ -98,15 +111,21 @@ impl RedbStorage {
         let medium = medium.into();
         let open = || {
             medium.remove(StoreFile::DerivedScratch).map_err(io)?;
-            if !medium.exists(StoreFile::Derived).map_err(io)? {
-                let scratch = open_database(&*medium, StoreFile::DerivedScratch, options)?;
-                commit_to(&scratch, &birth(), Wait::Disk)?;
-                drop(scratch);
-                medium.rename(StoreFile::DerivedScratch, StoreFile::Derived).map_err(io)?;
+            if medium.exists(StoreFile::Derived).map_err(io)? {
+                return OpenDatabase::open(&*medium, options);
             }
-            open_database(&*medium, StoreFile::Derived, options)
+            let birth = birth();
+            match make(&*medium, options, &birth) {
+                Err(Error::DiskFull(_)) => {
+                    medium.remove(StoreFile::DerivedScratch).map_err(io)?;
+                    let made = OpenDatabase::spilling(SpillFile::in_memory(), options)?;
+                    made.with(|database| commit_to(database, &birth, Wait::Disk))?;
+                    Ok(made)
+                }
+                made => made.and_then(|()| OpenDatabase::open(&*medium, options)),
+            }
         };
-        let current = RwLock::new(OpenDatabase::new(guarded(open)?));
+        let current = RwLock::new(guarded(open)?);
         Ok(RedbStorage { medium, file: StoreFile::Derived, options, current })
     }
 
@@ -157,16 +176,16 @@ impl RedbStorage {
     /// that the copy has not.
     pub(crate) fn replace_by(&self, copy: FreshCopy) -> Result<()> {
         self.alone(|current| {
-            *current = OpenDatabase::new(self.put_in_place(copy)?);
+            *current = self.put_in_place(copy)?;
             Ok(())
         })
     }
 
-    fn put_in_place(&self, copy: FreshCopy) -> Result<Database> {
+    fn put_in_place(&self, copy: FreshCopy) -> Result<Arc<OpenDatabase>> {
         // It is reopened under its new name, so that its lock and path agree.
         drop(copy);
-        self.medium.rename(StoreFile::DerivedScratch, self.file).map_err(io)?;
-        open_database(&*self.medium, self.file, self.options)
+        self.medium.rename(StoreFile::DerivedScratch, StoreFile::Derived).map_err(io)?;
+        OpenDatabase::open(&*self.medium, self.options)
     }
 
     /// Removes a copy that will not be finished.
@@ -180,9 +199,13 @@ impl RedbStorage {
     }
 
     fn with<T>(&self, work: impl FnOnce(&Database) -> Result<T>) -> Result<T> {
+        self.current.read().unwrap_or_else(PoisonError::into_inner).with(work)
+    }
+
+    /// How long the file would be if it had room on disk; `None` if all of it is there.
+    pub(crate) fn spilled_length(&self) -> Option<u64> {
         let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
-        let database = current.database.read().unwrap_or_else(PoisonError::into_inner);
-        guarded(|| work(database.as_ref().ok_or(Error::Closed)?))
+        Some(current.spilled.load(Ordering::Acquire)).filter(|length| *length > 0)
     }
 
     /// Does what needs that nobody commits or begins to read.
@@ -209,7 +232,7 @@ impl Storage for RedbStorage {
             let copy = FreshCopy::begin(&*self.medium, self.options)?;
             copy.fill(&reader)?;
             drop(reader);
-            *current = OpenDatabase::new(self.put_in_place(copy)?);
+            *current = self.put_in_place(copy)?;
             Ok(())
         })
     }
@@ -227,7 +250,11 @@ impl Storage for RedbStorage {
     }
 
     fn size_bytes(&self) -> Result<u64> {
-        self.medium.len(self.file).map_err(io)
+        if self.medium.exists(self.file).map_err(io)? {
+            self.medium.len(self.file).map_err(io)
+        } else {
+            Ok(0)
+        }
     }
 
     fn close(&self) -> Result<()> {
@@ -239,10 +266,10 @@ impl Storage for RedbStorage {
     }
 }
 
-const SPACES: [Space; 4] =
+pub(super) const SPACES: [Space; 4] =
     [Space::Truth, Space::Derived(Side::A), Space::Derived(Side::B), Space::Engine];
 
-fn definition(space: Space) -> TableDefinition<'static, &'static [u8], &'static [u8]> {
+pub(super) fn definition(space: Space) -> TableDefinition<'static, &'static [u8], &'static [u8]> {
     TableDefinition::new(match space {
         Space::Truth => "truth",
         Space::Derived(Side::A) => "derived-a",
@@ -251,14 +278,34 @@ fn definition(space: Space) -> TableDefinition<'static, &'static [u8], &'static 
     })
 }
 
-fn open_database(medium: &dyn Medium, file: StoreFile, options: EngineOptions) -> Result<Database> {
+/// Makes a derived store with its first content.
+fn make(medium: &dyn Medium, options: EngineOptions, birth: &WriteSet) -> Result<()> {
+    let scratch = open_database(medium, StoreFile::DerivedScratch, options)?;
+    commit_to(&scratch, birth, Wait::Disk)?;
+    drop(scratch);
+    medium.rename(StoreFile::DerivedScratch, StoreFile::Derived).map_err(io)
+}
+
+pub(super) fn open_database(
+    medium: &dyn Medium,
+    file: StoreFile,
+    options: EngineOptions,
+) -> Result<Database> {
+    open_file(open_backend(medium, file)?, options)
+}
+
+fn open_backend(medium: &dyn Medium, file: StoreFile) -> Result<Box<dyn StorageBackend>> {
     let backend = medium.open(file).map_err(io)?;
     if file != StoreFile::DerivedScratch && backend.len().map_err(io)? == 0 {
         return Err(Error::corrupt(STORE_FILE, "the file is empty"));
     }
+    Ok(backend)
+}
+
+fn open_file(file: Box<dyn StorageBackend>, options: EngineOptions) -> Result<Database> {
     Builder::new()
         .set_cache_size(options.cache_bytes)
-        .create_with_backend(Backend(backend))
+        .create_with_backend(Backend(file))
         .map_err(engine)
 }
 
@@ -267,14 +314,14 @@ pub(crate) type RowChanges = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
 
 /// What a commit waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wait {
+pub(super) enum Wait {
     Nothing,
     Disk,
     /// Also the map of used pages, which a reopen after a crash needs.
     DiskAndMap,
 }
 
-fn begin(database: &Database, wait: Wait) -> Result<WriteTransaction> {
+pub(super) fn begin(database: &Database, wait: Wait) -> Result<WriteTransaction> {
     let mut transaction = database.begin_write().map_err(engine)?;
     match wait {
         Wait::Nothing => transaction.set_durability(Durability::None).map_err(engine)?,
@@ -285,7 +332,7 @@ fn begin(database: &Database, wait: Wait) -> Result<WriteTransaction> {
 }
 
 /// Puts the rows of some spaces into a transaction, behind what `writes` clears.
-fn stage<'w>(
+pub(super) fn stage<'w>(
     transaction: &WriteTransaction,
     writes: &WriteSet,
     spaces: impl Iterator<Item = (Space, &'w RowChanges)>,
@@ -305,215 +352,8 @@ fn stage<'w>(
     Ok(())
 }
 
-fn commit_to(database: &Database, writes: &WriteSet, wait: Wait) -> Result<()> {
+pub(super) fn commit_to(database: &Database, writes: &WriteSet, wait: Wait) -> Result<()> {
     let transaction = begin(database, wait)?;
     stage(&transaction, writes, writes.iter())?;
     transaction.commit().map_err(engine)
-}
-
-/// A store being written that will replace another.
-pub(crate) struct FreshCopy(Database);
-
-impl FreshCopy {
-    fn begin(medium: &dyn Medium, options: EngineOptions) -> Result<FreshCopy> {
-        medium.remove(StoreFile::DerivedScratch).map_err(io)?;
-        Ok(FreshCopy(open_database(medium, StoreFile::DerivedScratch, options)?))
-    }
-
-    /// Copies all rows that `reader` shows, but the one that asks for the copy.
-    pub(crate) fn fill(&self, reader: &dyn StoreReader) -> Result<()> {
-        SPACES.into_iter().try_for_each(|space| self.fill_space(reader, space))
-    }
-
-    fn fill_space(&self, reader: &dyn StoreReader, space: Space) -> Result<()> {
-        let mut batch = WriteSet::new();
-        let mut rows = 0;
-        reader.scan(space, &KeyRange::all(), &mut |key, value| {
-            if (space, key) == (Space::Engine, SCRUB_KEY) {
-                return Ok(std::ops::ControlFlow::Continue(()));
-            }
-            batch.put(space, key.to_vec(), value.to_vec());
-            rows += 1;
-            if rows % REWRITE_ROWS_PER_COMMIT == 0 {
-                guarded(|| commit_to(&self.0, &std::mem::take(&mut batch), Wait::Nothing))?;
-            }
-            Ok(std::ops::ControlFlow::Continue(()))
-        })?;
-        guarded(|| commit_to(&self.0, &batch, Wait::Disk))
-    }
-
-    /// Applies what was committed to the store since.
-    pub(crate) fn apply(&self, writes: &WriteSet, truth: &RowChanges) -> Result<()> {
-        guarded(|| {
-            let transaction = begin(&self.0, Wait::Nothing)?;
-            let others = writes.iter().filter(|(space, _)| *space != Space::Truth);
-            stage(&transaction, writes, others.chain([(Space::Truth, truth)]))?;
-            transaction.commit().map_err(engine)
-        })
-    }
-
-    /// Makes it durable.
-    pub(crate) fn settle(&self) -> Result<()> {
-        guarded(|| commit_to(&self.0, &WriteSet::new(), Wait::Disk))
-    }
-}
-
-struct RedbReader {
-    transaction: ReadTransaction,
-    /// Opened at first use: truth, side A, side B, engine.
-    tables: [OnceCell<Option<Table>>; 4],
-    /// Last, so that it is there until the transaction is gone.
-    _file: Arc<OpenDatabase>,
-}
-
-impl RedbReader {
-    fn begin(current: &Arc<OpenDatabase>) -> Result<RedbReader> {
-        let database = current.database.read().unwrap_or_else(PoisonError::into_inner);
-        guarded(|| {
-            let transaction =
-                database.as_ref().ok_or(Error::Closed)?.begin_read().map_err(engine)?;
-            let file = Arc::clone(current);
-            Ok(RedbReader { transaction, tables: Default::default(), _file: file })
-        })
-    }
-
-    fn table(&self, space: Space) -> Result<Option<&Table>> {
-        let slot = SPACES.iter().position(|s| *s == space).expect("SPACES lists every space");
-        if self.tables[slot].get().is_none() {
-            let opened = match self.transaction.open_table(definition(space)) {
-                Ok(table) => Some(table),
-                // A space nobody has written to yet.
-                Err(TableError::TableDoesNotExist(_)) => None,
-                Err(error) => return Err(engine(error)),
-            };
-            // The slot was empty just now and a reader belongs to one thread, so this cannot fail.
-            let _ = self.tables[slot].set(opened);
-        }
-        Ok(self.tables[slot].get().and_then(Option::as_ref))
-    }
-}
-
-impl StoreReader for RedbReader {
-    fn get(&self, space: Space, key: &[u8]) -> Result<Option<Vec<u8>>> {
-        guarded(|| {
-            let Some(table) = self.table(space)? else { return Ok(None) };
-            Ok(table.get(key).map_err(engine)?.map(|guard| guard.value().to_vec()))
-        })
-    }
-
-    fn scan(&self, space: Space, range: &KeyRange, visit: &mut Visit<'_>) -> Result<()> {
-        if range.is_empty() {
-            return Ok(());
-        }
-        let Some(table) = guarded(|| self.table(space))? else { return Ok(()) };
-        let from = Bound::Included(range.from.as_slice());
-        let to = range.to.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
-        let mut rows = guarded(|| table.range::<&[u8]>((from, to)).map_err(engine))?;
-        loop {
-            let next = guarded(|| {
-                let row = if range.reverse { rows.next_back() } else { rows.next() };
-                row.transpose().map_err(engine)
-            })?;
-            let Some((key, value)) = next else { return Ok(()) };
-            if visit(key.value(), value.value())?.is_break() {
-                return Ok(());
-            }
-        }
-    }
-}
-
-/// redb takes its backend by type; a medium hands out a boxed one.
-struct Backend(Box<dyn StorageBackend>);
-
-impl fmt::Debug for Backend {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl StorageBackend for Backend {
-    fn len(&self) -> std::io::Result<u64> {
-        self.0.len()
-    }
-
-    fn read(&self, offset: u64, out: &mut [u8]) -> std::io::Result<()> {
-        self.0.read(offset, out)
-    }
-
-    fn set_len(&self, len: u64) -> std::io::Result<()> {
-        self.0.set_len(len)
-    }
-
-    fn sync_data(&self) -> std::io::Result<()> {
-        self.0.sync_data()
-    }
-
-    fn write(&self, offset: u64, data: &[u8]) -> std::io::Result<()> {
-        self.0.write(offset, data)
-    }
-
-    fn close(&self) -> std::io::Result<()> {
-        self.0.close()
-    }
-
-    fn try_lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<bool, BackendError> {
-        self.0.try_lock_range(start, end)
-    }
-
-    fn try_lock_shared_range(
-        &self,
-        start: Bound<u64>,
-        end: Bound<u64>,
-    ) -> Result<bool, BackendError> {
-        self.0.try_lock_shared_range(start, end)
-    }
-
-    fn lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<(), BackendError> {
-        self.0.lock_range(start, end)
-    }
-
-    fn lock_shared_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<(), BackendError> {
-        self.0.lock_shared_range(start, end)
-    }
-
-    fn unlock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<(), BackendError> {
-        self.0.unlock_range(start, end)
-    }
-
-    fn query_lock_range(&self, start: Bound<u64>, end: Bound<u64>) -> Result<bool, BackendError> {
-        self.0.query_lock_range(start, end)
-    }
-}
-
-/// Runs engine code; a panic over damaged pages becomes an error instead of taking the process down.
-fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
-        let reason = panic
-            .downcast_ref::<String>()
-            .map(String::as_str)
-            .or_else(|| panic.downcast_ref::<&str>().copied())
-            .unwrap_or("the engine stopped");
-        Err(Error::corrupt(STORE_FILE, format!("the engine could not read it ({reason})")))
-    })
-}
-
-pub(crate) fn io(error: std::io::Error) -> Error {
-    match error.kind() {
-        std::io::ErrorKind::WouldBlock => Error::Busy,
-        std::io::ErrorKind::UnexpectedEof => Error::corrupt(STORE_FILE, "the file is cut off"),
-        _ => Error::io(STORE_FILE, error),
-    }
-}
-
-fn engine(error: impl Into<redb::Error>) -> Error {
-    match error.into() {
-        redb::Error::DatabaseAlreadyOpen => Error::Busy,
-        redb::Error::Corrupted(reason) => Error::corrupt(STORE_FILE, reason),
-        redb::Error::Io(error) if error.kind() == std::io::ErrorKind::InvalidData => {
-            Error::corrupt(STORE_FILE, error.to_string())
-        }
-        redb::Error::Io(error) => io(error),
-        redb::Error::PreviousIo => Error::Poisoned,
-        other => Error::Storage(StorageFailure::new(other.to_string(), other)),
-    }
 }

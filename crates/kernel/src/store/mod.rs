@@ -7,20 +7,24 @@
 //! `RedbStorage` keeps rows. The storage of an actor is `ledger::LedgerStorage`, which keeps the truth in a ledger and
 //! everything else in such a file.
 
+mod backend;
+mod cache_medium;
 mod disk;
 mod engine;
-mod in_memory;
+mod fresh_copy;
 mod read_only;
+mod redb_reader;
+mod spill;
 mod view;
 mod write_set;
 
 use std::fmt;
 use std::ops::ControlFlow;
 
+pub use cache_medium::CacheMedium;
 pub use disk::DiskMedium;
 pub use engine::{EngineOptions, RedbStorage};
 pub(crate) use engine::{RowChanges, STORE_FILE};
-pub(crate) use in_memory::MemoryMedium;
 pub use read_only::ReadOnlyMedium;
 pub use view::View;
 pub use write_set::WriteSet;
@@ -119,16 +123,31 @@ impl DamageNote {
     }
 }
 
+/// An entry in a journal that several nodes write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SharedEntry {
+    pub seq: u64,
+    pub entry: Vec<u8>,
+    /// Absent if it has none or it was erased.
+    pub body: Option<Vec<u8>>,
+}
+
 /// An open store.
 pub trait Storage: Send + Sync + fmt::Debug {
     fn reader(&self) -> Result<Box<dyn StoreReader + Send>>;
 
-    /// Makes all of `writes` durable, or none. After an error the caller must assume nothing and reopen.
+    /// Makes all of `writes` durable, or none. After `DiskFull` nothing of it is there, and the store goes on unless
+    /// `has_failed` says otherwise; after any other error the caller must assume nothing and reopen.
     fn commit(&self, writes: &WriteSet) -> Result<()>;
 
     /// True once what was committed can no longer be shown, though it is safe: the actor has to be reopened.
     fn has_failed(&self) -> bool {
         false
+    }
+
+    /// Entries behind `after` that others wrote, in order, a bounded number.
+    fn foreign(&self, _after: u64) -> Result<Vec<SharedEntry>> {
+        Ok(Vec::new())
     }
 
     /// Damage that was met since the store was opened, and gone around.
@@ -139,6 +158,12 @@ pub trait Storage: Send + Sync + fmt::Debug {
     /// Makes durable what was committed without a wait for the disk.
     fn settle(&self) -> Result<()> {
         Ok(())
+    }
+
+    /// True if the file should be rewritten though nothing was erased: a part of it is in memory since the disk was
+    /// full, and there is room now.
+    fn wants_rewrite(&self) -> bool {
+        false
     }
 
     /// Writes the live content into a fresh file that replaces this one, so that deleted bytes are gone from disk. The
@@ -201,4 +226,9 @@ pub trait Medium: Send + Sync + fmt::Debug {
 
     /// All files that belong to the ledger: segments, and those being made or moved.
     fn segments(&self) -> std::io::Result<Vec<StoreFile>>;
+
+    /// Bytes that can still be written, where anybody knows.
+    fn room(&self) -> std::io::Result<Option<u64>> {
+        Ok(None)
+    }
 }

@@ -63,6 +63,10 @@ impl Medium for ReadOnlyMedium {
     fn segments(&self) -> io::Result<Vec<StoreFile>> {
         self.ledger.segments()
     }
+
+    fn room(&self) -> io::Result<Option<u64>> {
+        self.derived.room()
+    }
 }
 
 /// A file that may be read, and written with what it holds.

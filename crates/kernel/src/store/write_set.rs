@@ -9,11 +9,21 @@ pub struct WriteSet {
     spaces: BTreeMap<Space, BTreeMap<Vec<u8>, Option<Vec<u8>>>>,
     cleared: BTreeSet<Space>,
     bytes: usize,
+    is_foreign: bool,
 }
 
 impl WriteSet {
     pub fn new() -> WriteSet {
         WriteSet::default()
+    }
+
+    /// From now on these are entries that another node wrote, with what follows from them.
+    pub(crate) fn mark_foreign(&mut self) {
+        self.is_foreign = true;
+    }
+
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.is_foreign
     }
 
     pub fn put(&mut self, space: Space, key: Vec<u8>, value: Vec<u8>) {

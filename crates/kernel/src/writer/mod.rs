@@ -11,7 +11,9 @@
 //! After a failed commit nobody knows what is on disk; the writer is poisoned and refuses everything until the actor is
 //! reopened.
 
+mod catch_up;
 mod gate;
+mod held;
 mod work;
 
 use std::sync::Arc;
@@ -46,6 +48,8 @@ pub(crate) enum Job {
     /// writer is at work.
     Bulk(Arc<[Submission]>, Receiver<PreparedPart>, SyncSender<Vec<Result<Receipt>>>),
     Rebuild(Box<ProgressFn<'static>>, SyncSender<Result<u64>>),
+    /// Takes over what other nodes wrote. Answers with the size of the journal then.
+    CatchUp(SyncSender<Result<u64>>),
     Close,
 }
 
@@ -113,6 +117,10 @@ impl WriterHandle {
 
     pub(crate) fn rebuild(&self, progress: Box<ProgressFn<'static>>) -> Result<u64> {
         self.ask(|answer| Job::Rebuild(progress, answer))?
+    }
+
+    pub(crate) fn catch_up(&self) -> Result<u64> {
+        self.ask(Job::CatchUp)?
     }
 
     fn ask<T>(&self, job: impl FnOnce(SyncSender<T>) -> Job) -> Result<T> {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender};
+use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use proof::actor::ActorName;
@@ -11,6 +11,7 @@ use proof::journal::{Entry, Idempotency, Manifest, Payload, SCHEMA};
 use proof::memory::Millis;
 
 use super::gate::{gate, may_name};
+use super::held::{HeldJob, reply};
 use super::{Job, Submission};
 use crate::admit::{Admission, AdmittedCommand, Situation, admit, idempotency, recall_answer};
 use crate::batch::{Batch, Hooks, ProgressFn};
@@ -25,19 +26,18 @@ use crate::validate::check_reason;
 
 /// The longest the writer waits for callers it expects.
 const PATIENCE_MAX: Duration = Duration::from_millis(2);
+/// How often a group that another node overtook is tried again.
+const OVERTAKEN_MAX: usize = 32;
 
 pub(crate) struct WriterThread {
     actor: ActorName,
-    storage: Arc<dyn Storage>,
-    scrubber: Arc<Scrubber>,
-    side: Side,
-    hooks: Hooks,
+    pub(super) storage: Arc<dyn Storage>,
+    pub(super) scrubber: Arc<Scrubber>,
+    pub(super) side: Side,
+    pub(super) hooks: Hooks,
     /// Seen by whoever holds the actor, so that it is reopened.
-    poisoned: Arc<AtomicBool>,
+    pub(super) poisoned: Arc<AtomicBool>,
 }
-
-/// Answers held back until the commit.
-type PendingAnswers = Vec<Box<dyn FnOnce(Result<()>) + Send>>;
 
 impl WriterThread {
     pub(crate) fn new(
@@ -58,7 +58,7 @@ impl WriterThread {
         self.hooks.preparers()
     }
 
-    fn is_poisoned(&self) -> bool {
+    pub(super) fn is_poisoned(&self) -> bool {
         self.poisoned.load(Ordering::Acquire)
     }
 
@@ -75,6 +75,10 @@ impl WriterThread {
                         let outcome = self.rebuild(&mut *progress);
                         reply(&answer, outcome);
                     }
+                    Job::CatchUp(answer) => {
+                        let outcome = self.catch_up();
+                        reply(&answer, outcome);
+                    }
                     first => {
                         waiting.push_front(first);
                         self.commit_group(&mut waiting);
@@ -85,11 +89,30 @@ impl WriterThread {
         }
     }
 
-    /// Takes commands from the front until something else comes, and makes them durable together.
+    /// Takes commands from the front until something else comes, and makes them durable together. If another node wrote
+    /// first, they are judged again by what is there now.
     fn commit_group(&mut self, waiting: &mut VecDeque<Job>) {
-        let mut held: PendingAnswers = Vec::new();
-        let staged = self.stage_group(waiting, &mut held);
-        let outcome = match staged {
+        let mut held = Vec::new();
+        let mut outcome = self.try_group(waiting, &mut held);
+        for _ in 0..OVERTAKEN_MAX {
+            if !matches!(outcome, Err(Error::Overtaken)) {
+                break;
+            }
+            outcome = self.catch_up().map(drop);
+            if outcome.is_ok() {
+                // In front of whoever came later, in their own order.
+                let again = held.drain(..).rev().map(HeldJob::into_job);
+                again.for_each(|job| waiting.push_front(job));
+                outcome = self.try_group(waiting, &mut held);
+            }
+        }
+        for job in held {
+            job.answer(&outcome);
+        }
+    }
+
+    fn try_group(&mut self, waiting: &mut VecDeque<Job>, held: &mut Vec<HeldJob>) -> Result<()> {
+        match self.stage_group(waiting, held) {
             Ok(rows) if rows.is_empty() => Ok(()),
             Ok(rows) => {
                 let is_erasure = rows.get(Space::Engine, SCRUB_KEY).is_some();
@@ -104,19 +127,29 @@ impl WriterThread {
                 self.hooks.aborted();
                 Err(error)
             }
-        };
-        for answer in held {
-            answer(outcome.clone());
         }
     }
 
-    fn commit(&mut self, rows: &WriteSet) -> Result<()> {
+    pub(super) fn commit(&mut self, rows: &WriteSet) -> Result<()> {
         match self.storage.commit(rows) {
             Ok(()) => {
                 self.hooks.committed();
                 // What was committed is safe, but nobody can read it before the actor is reopened.
                 self.poisoned.fetch_or(self.storage.has_failed(), Ordering::AcqRel);
+                if self.storage.wants_rewrite() {
+                    self.scrubber.heal();
+                }
                 Ok(())
+            }
+            // There was no room, so nothing has happened.
+            Err(error @ Error::DiskFull(_)) if !self.storage.has_failed() => {
+                self.hooks.aborted();
+                Err(error)
+            }
+            // A shared ledger says so before anything is written here: this state is still one that was true.
+            Err(error @ (Error::Overtaken | Error::LedgerAway(_) | Error::OutcomeUnknown(_))) => {
+                self.hooks.aborted();
+                Err(error)
             }
             Err(error) => {
                 // The state on disk is unknown now. Going on could acknowledge what a reader never sees.
@@ -130,11 +163,11 @@ impl WriterThread {
     fn stage_group(
         &mut self,
         waiting: &mut VecDeque<Job>,
-        held: &mut PendingAnswers,
+        held: &mut Vec<HeldJob>,
     ) -> Result<WriteSet> {
         if self.is_poisoned() {
             while let Some(job) = take_command(waiting) {
-                hold(held, job, |_, _| Err(Error::Poisoned));
+                HeldJob::stage(held, job, |_, _| Err(Error::Poisoned));
             }
             return Ok(WriteSet::new());
         }
@@ -142,7 +175,7 @@ impl WriterThread {
             Ok(reader) => reader,
             Err(error) => {
                 while let Some(job) = take_command(waiting) {
-                    hold(held, job, |_, _| Err(error.clone()));
+                    HeldJob::stage(held, job, |_, _| Err(error.clone()));
                 }
                 return Ok(WriteSet::new());
             }
@@ -152,7 +185,7 @@ impl WriterThread {
         while batch.bytes() < GROUP_BYTES_MAX
             && let Some(job) = take_command(waiting)
         {
-            hold(held, job, |request, prepared| match &failed {
+            HeldJob::stage(held, job, |request, prepared| match &failed {
                 Some(error) => Err(Error::clone(error)),
                 None => stage(&self.actor, &mut batch, request, prepared).map_err(|refused| {
                     match refused {
@@ -220,45 +253,10 @@ fn gather(
     waiting
 }
 
-fn reply<T>(answer: &SyncSender<T>, outcome: T) {
-    // A caller that gave up waiting loses the answer, not the work.
-    let _ = answer.send(outcome);
-}
-
 fn take_command(waiting: &mut VecDeque<Job>) -> Option<Job> {
     match waiting.front() {
         Some(Job::One(..) | Job::Bulk(..)) => waiting.pop_front(),
         _ => None,
-    }
-}
-
-/// Runs a job's commands now and keeps its answer for later.
-fn hold(
-    held: &mut PendingAnswers,
-    job: Job,
-    mut run: impl FnMut(&Submission, &[PreparedBody]) -> Result<Receipt>,
-) {
-    match job {
-        Job::One(request, prepared, answer) => {
-            let staged = run(&request, &prepared);
-            held.push(Box::new(move |committed| {
-                reply(&answer, staged.and_then(|receipt| committed.map(|()| receipt)));
-            }));
-        }
-        Job::Bulk(requests, parts, answer) => {
-            let mut parts = parts.into_iter().flatten();
-            let mut next = |request| run(request, &parts.next().unwrap_or_default());
-            let staged: Vec<_> = requests.iter().map(&mut next).collect();
-            held.push(Box::new(move |committed| {
-                let each = |staged: Result<Receipt>| {
-                    staged.and_then(|receipt| committed.clone().map(|()| receipt))
-                };
-                reply(&answer, staged.into_iter().map(each).collect());
-            }));
-        }
-        Job::Rebuild(..) | Job::Close => {
-            unreachable!("take_command hands out commands only")
-        }
     }
 }
 

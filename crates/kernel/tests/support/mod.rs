@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
 pub(crate) mod delegate;
+pub(crate) mod small_segments;
 
 use ed25519_dalek::SigningKey;
 use kernel::command::{
