@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, HashMap};
 use minicbor::{Decode, Encode};
 
 use crate::cleaner::ReaderMemory;
+use crate::counts::SourceTally;
 use crate::digests::{self, Digest32};
 use crate::disk::PastDisk;
-use crate::drift::SourceTally;
 use crate::error::{Error, Result};
 use crate::segment::PromptRow;
 use crate::session::{PastAgent, SessionInfo};

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use minicbor::{Decode, Encode};
 use serde::Serialize;
 
 /// Different unknown types that are named; more are counted together.
@@ -89,6 +90,31 @@ impl ReadCounts {
     pub fn has_drifted(&self) -> bool {
         let unknown: u64 = self.unknown.values().sum();
         self.silent_files > 0 || unknown * 100 > self.records.max(1) * UNKNOWN_PERCENT_MAX
+    }
+}
+
+/// What a source gave so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct SourceTally {
+    #[n(0)]
+    pub(crate) bytes: u64,
+    #[n(1)]
+    pub(crate) records: u64,
+    #[n(2)]
+    pub(crate) unknown: u64,
+    #[n(3)]
+    pub(crate) malformed: u64,
+    #[n(4)]
+    pub(crate) masked: u64,
+}
+
+impl SourceTally {
+    pub(crate) fn add(&mut self, counts: &ReadCounts) {
+        self.bytes += counts.bytes;
+        self.records += counts.records;
+        self.unknown += counts.unknown.values().sum::<u64>();
+        self.malformed += counts.malformed;
+        self.masked += counts.masked.values().sum::<u64>();
     }
 }
 

@@ -5,37 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use minicbor::{Decode, Encode};
 use serde::Serialize;
 
-use crate::counts::{ReadCounts, SILENT_BYTES_MIN, UNKNOWN_PERCENT_MAX};
+use crate::counts::{SILENT_BYTES_MIN, UNKNOWN_PERCENT_MAX};
 use crate::session::PastAgent;
 use crate::store::Past;
-
-/// What a source gave so far.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]
-pub(crate) struct SourceTally {
-    #[n(0)]
-    pub(crate) bytes: u64,
-    #[n(1)]
-    pub(crate) records: u64,
-    #[n(2)]
-    pub(crate) unknown: u64,
-    #[n(3)]
-    pub(crate) malformed: u64,
-    #[n(4)]
-    pub(crate) masked: u64,
-}
-
-impl SourceTally {
-    pub(crate) fn add(&mut self, counts: &ReadCounts) {
-        self.bytes += counts.bytes;
-        self.records += counts.records;
-        self.unknown += counts.unknown.values().sum::<u64>();
-        self.malformed += counts.malformed;
-        self.masked += counts.masked.values().sum::<u64>();
-    }
-}
 
 /// Sources of one version of an agent that are not understood well.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

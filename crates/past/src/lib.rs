@@ -6,7 +6,8 @@
 //! - `assembler`: turns get their numbers, copies are known, items become `segment`s.
 //! - `catalog`: how far each source was read; `words`: the index; both can be made again from segments (`rebuild`).
 //! - `sweep`, `source_file`, `reading`: what changed, and reading on from there. `forget`: tombstones, then bytes.
-//! - `browse`, `search`, `mine`: what can be asked. `drift`: whether agents write what we know. `store`: [`Past`], all of it open together, on a `disk`.
+//! - `browse`, `search`, `mine`: what can be asked. `drift`: whether agents write what we know.
+//!   `store`: [`Past`], all of it open together, on a `disk`.
 //!
 //! What must stay true: no text is stored unmasked; a source is only ever read; a number of a turn that was given
 //! stays; nothing needs a source that is gone; there is no clock, no network and no environment: they come in.

@@ -322,7 +322,8 @@ fn repaired(person: &Person, session: &str, n: u32, step: &str) -> PathBuf {
     };
     let result = |id: &str, text: &str, error: bool| {
         user(
-            json!([{"type": "tool_result", "tool_use_id": format!("{session}-{id}"), "content": text, "is_error": error}]),
+            json!([{"type": "tool_result", "tool_use_id": format!("{session}-{id}"), "content": text,
+                "is_error": error}]),
         )
     };
     let failure = format!("error: linker `cc` not found in /src/a{n}/x.rs:{n}7");

@@ -39,7 +39,8 @@ struct Case {
 }
 
 impl Past {
-    /// Fixes of an error, or of the errors in a log: confirmed ones first, then those of more sessions, then newer ones.
+    /// Fixes of an error, or of the errors in a log: confirmed ones first, then those of more sessions, then newer
+    /// ones.
     pub fn fixes(&self, text: &str, scope: &WorkScope) -> Result<Vec<ErrorFix>> {
         let errors = signature::of_text(text);
         let wanted: BTreeSet<u64> = errors.iter().map(|error| error.signature).collect();

@@ -1,7 +1,7 @@
 //! What is not read: `past.exclude` in the home's configuration, which `cortex past exclude` changes.
 //!
-//! What must stay true: everything else in the file stays as it is; what is excluded later is removed, and is read again
-//! when the exclusion is lifted.
+//! What must stay true: everything else in the file stays as it is; what is excluded later is removed, and is read
+//! again when the exclusion is lifted.
 
 use std::collections::BTreeMap;
 

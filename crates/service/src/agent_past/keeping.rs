@@ -1,7 +1,7 @@
 //! A turn that becomes a memory, what was made of a session, and a brief for the agent that takes over.
 //!
-//! What must stay true: keeping the same turn again is a new version of its memory; the memory says which turn it is of,
-//! with the digest of the stored text, and outlives it. A brief is quotations, each with its turn.
+//! What must stay true: keeping the same turn again is a new version of its memory; the memory says which turn it is
+//! of, with the digest of the stored text, and outlives it. A brief is quotations, each with its turn.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -1,9 +1,9 @@
 //! The past of a home: what coding agents wrote down, behind the operations.
 //!
 //! - here: the one open store, who may use it, and its errors. `tombstones`: what must stay forgotten, in the journal.
-//! - `exclusion`: what is not read. `reading`: what is new, in steps. `questions`: state, sessions, turns, search. `forgetting`: forget, restore,
-//!   check, rebuild. `work`: fixes, habits, traces. `keeping`: turns that become memories, and work that is handed over.
-//!   `views`: answers in the words of `api`.
+//! - `exclusion`: what is not read. `reading`: what is new, in steps. `questions`: state, sessions, turns, search.
+//! - `forgetting`: forget, restore, check, rebuild. `work`: fixes, habits, traces. `keeping`: turns that become
+//!   memories, and work that is handed over. `views`: answers in the words of `api`.
 //!
 //! What must stay true: only the owner is answered; the store is opened when it is first needed, and a question alone
 //! never makes one; nothing is shown before what was to be forgotten is gone; whoever asks waits for one step of a

@@ -1,7 +1,8 @@
 //! `cortex past`: what coding agents wrote down on this disk.
 //!
-//! `reading`: what is there and what is new. `sessions`: sessions, turns, and going on with one. `forgetting`: what must
-//! not come back, what is not read, and the state of the files. `search`: `cortex search --in past`. `work`: what was done.
+//! `reading`: what is there and what is new. `sessions`: sessions, turns, and going on with one. `forgetting`: what
+//! must not come back, what is not read, and the state of the files. `search`: `cortex search --in past`. `work`: what
+//! was done.
 
 mod forgetting;
 mod reading;
@@ -17,7 +18,7 @@ use crate::failure::{CommandResult, Failure};
 use crate::invocation::Invocation;
 use crate::output::Output;
 
-/// Reads, keeps, shows and forgets what coding agents wrote down: sessions of Claude Code, Codex, Gemini CLI, OpenCode and others.
+/// Reads, keeps, shows and forgets what coding agents wrote down: Claude Code, Codex, Gemini CLI and others.
 ///
 /// Nothing leaves this machine. Secrets are masked before anything is stored, files of agents are only ever read, and
 /// what agents delete stays here until it is forgotten. Without a step it says what there is. A session is named

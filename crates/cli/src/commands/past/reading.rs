@@ -12,8 +12,8 @@ use crate::output::Output;
 
 /// Reads what agents wrote since the last time, newest first.
 ///
-/// JSON: {agents: {NAME: {files, bytes, records, prompts, items, copies, skipped, malformed, too_large, unknown, masked,
-/// noise, echoes, forgotten, unreadable}}, drift, sessions, turns, changed_files, changed_bytes, dry_run}
+/// JSON: {agents: {NAME: {files, bytes, records, prompts, items, copies, skipped, malformed, too_large, unknown,
+/// masked, noise, echoes, forgotten, unreadable}}, drift, sessions, turns, changed_files, changed_bytes, dry_run}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex past read

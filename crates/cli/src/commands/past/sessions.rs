@@ -10,8 +10,8 @@ use crate::output::{Output, plain};
 
 /// Lists sessions, newest first.
 ///
-/// JSON: {sessions: [{ref, agent, session, title, folder, branch, version, parent, child, started_at, updated_at, turns,
-/// items, bytes, kept_only_here}], left_out}
+/// JSON: {sessions: [{ref, agent, session, title, folder, branch, version, parent, child, started_at, updated_at,
+/// turns, items, bytes, kept_only_here}], left_out}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex past sessions
