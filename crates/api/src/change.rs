@@ -44,6 +44,9 @@ pub struct ChangeAnswer {
     pub replayed: bool,
     /// What was taken out: private blocks, secrets. Empty if nothing was.
     pub redacted: String,
+    /// What was changed so that it could be kept. Empty if nothing was.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub cleaned: String,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]

@@ -27,6 +27,9 @@ pub struct ContextRequest {
     pub limit: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_bytes: Option<usize>,
+    /// Tokens of the text, instead of bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<usize>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]

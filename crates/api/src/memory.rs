@@ -23,6 +23,9 @@ pub struct Memory {
     pub topic_key: String,
     pub created_at: String,
     pub updated_at: String,
+    /// When it happened, where that is not when it was recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub happened_at: Option<String>,
     pub uri: String,
     pub memory_type: String,
     /// The version shown, and the newest there is.
@@ -83,6 +86,9 @@ pub struct Brief {
     pub session_id: String,
     pub memory_type: String,
     pub created_at: String,
+    /// When it happened, where that is not when it was recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub happened_at: Option<String>,
     /// The beginning of what it says.
     pub preview: String,
     pub pinned: bool,

@@ -58,6 +58,10 @@ pub struct SaveAnswer {
     pub entities: Vec<EntityView>,
     /// What was taken out: private blocks, secrets. Empty if nothing was.
     pub redacted: String,
+    /// What was changed so that it could be kept: a title of several lines, signs that no text has. Empty if nothing
+    /// was.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub cleaned: String,
     /// Memories that say nearly the same, nearest first: perhaps it replaces or contradicts one of them.
     pub similar: Vec<SimilarView>,
     /// Set if it is the first of a project whose name is nearly another's.

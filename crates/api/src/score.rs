@@ -20,6 +20,9 @@ pub struct ScoreAnswer {
     pub updated_at: String,
     pub incoming_edges: u32,
     pub citations: u64,
+    /// How often it stood in a list or a briefing; that is no access.
+    #[serde(default)]
+    pub shown: u64,
     /// What ranking by salience goes by, 0 to 1.
     pub salience: f64,
     pub factors: FactorsView,

@@ -44,6 +44,9 @@ pub struct SearchRequest {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct SearchAnswer {
     pub query: String,
+    /// The project that was asked about; empty if all were.
+    #[serde(default)]
+    pub project: String,
     /// Best first.
     pub hits: Vec<HitView>,
     /// Whether anything found answers the question; absent where nothing was asked in words.
@@ -80,6 +83,9 @@ pub struct HitView {
     pub topic_key: String,
     pub created_at: String,
     pub updated_at: String,
+    /// When it happened, where that is not when it was recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub happened_at: Option<String>,
     pub uri: String,
     /// At most 300 characters around the best passage.
     pub preview: String,
@@ -90,6 +96,9 @@ pub struct HitView {
     /// The same in thousandths: a number means the same for every question and store.
     #[serde(default)]
     pub relevance: u16,
+    /// The same in a word: strong, likely or weak. Empty where nothing was asked in words.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub level: String,
     /// What the full text costs.
     pub tokens: u32,
     /// current, superseded …

@@ -213,7 +213,7 @@ fn a_client_lists_and_calls_every_tool() {
                         2. refresh tokens have to be rotated atomically\n",
         }),
         "mem_relate" => json!({"from_id": id, "to_id": other, "relation_type": "follows"}),
-        "mem_get_observation" | "mem_prove" | "mem_pin" | "mem_restore" => json!({"id": id}),
+        "mem_get_observation" => json!({"id": id}),
         "mem_graph" | "mem_score" | "mem_timeline" => json!({"observation_id": id}),
         _ => json!({}),
     };
@@ -274,8 +274,6 @@ fn a_client_lists_and_calls_every_tool() {
         ("mem_search", json!({"query": ""}), "these are the newest"),
         ("mem_search_hybrid", json!({"query": "*"}), "[newest]"),
         ("mem_search", json!({"query": "zzyzx qwfp"}), "no memory has a word of the question"),
-        ("mem_prove", json!({"id": 4_711}), "Proof that there is no #4711"),
-        ("mem_prove", json!({"id": id}), "Proof of #"),
         // agent-memory 85, 86: both are declared idempotent, and a project is found or not needed
         ("mem_session_start", json!({"id": "s-2"}), "Session \"s-2\" started"),
         ("mem_session_start", json!({"id": "s-2"}), "Session \"s-2\" started"),

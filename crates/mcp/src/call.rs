@@ -1,4 +1,4 @@
-//! A tool call: arguments into an operation, its answer into text for the model and structured content for programs.
+//! A tool call: arguments into an operation, its answer into what a model reads.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -7,12 +7,12 @@ use crate::backend::Backend;
 use crate::tools;
 use api::capture::{CaptureRequest, SuggestRequest};
 use api::change::{ArchiveRequest, DeleteRequest, PinRequest, RestoreRequest, UpdateRequest};
-use api::context::{ContextAnswer, ContextRequest};
+use api::context::ContextRequest;
 use api::graph::{GraphRequest, RelateRequest};
 use api::prompt::PromptSaveRequest;
 use api::proof::ProveRequest;
 use api::read::GetRequest;
-use api::render::{model, untrusted};
+use api::render::model::{self, CONTEXT_TOKENS, ModelAnswer, ModelReader, TOKENS_MIN};
 use api::save::SaveRequest;
 use api::score::ScoreRequest;
 use api::search::SearchRequest;
@@ -21,21 +21,8 @@ use api::stats::StatsRequest;
 use api::timeline::TimelineRequest;
 use api::{Error, Result};
 
-/// What a tool answers.
-#[derive(Clone, Debug)]
-pub struct Reply {
-    pub text: String,
-    pub structured: Value,
-}
-
-/// The rendering for a model, and the answer itself. Clients show the model the structure rather than the text, so what
-/// it holds is made as harmless as the text is.
-fn reply<A: serde::Serialize>(render: impl Fn(&A) -> String, answer: &A) -> Result<Reply> {
-    let mut structured =
-        serde_json::to_value(answer).map_err(|error| Error::internal(error.to_string()))?;
-    untrusted::value(&mut structured);
-    Ok(Reply { text: render(answer), structured })
-}
+/// Tokens that a text costs beyond itself inside its structure.
+const FIELD_TOKENS: usize = 8;
 
 /// Renames parameters, reads numbers that came as text, refuses what the tool does not know.
 fn arguments(name: &str, mut given: Map<String, Value>) -> Result<Map<String, Value>> {
@@ -53,7 +40,7 @@ fn arguments(name: &str, mut given: Map<String, Value>) -> Result<Map<String, Va
     let mut read = Map::new();
     for (key, value) in given {
         let number = key == "id" && !name.starts_with("mem_session")
-            || matches!(key.as_str(), "limit" | "depth" | "before" | "after")
+            || matches!(key.as_str(), "limit" | "depth" | "before" | "after" | "max_tokens")
             || key.ends_with("_id") && key != "session_id";
         let value = match value {
             Value::Null => continue,
@@ -100,103 +87,133 @@ fn needed(field: &'static str, text: &str) -> Result<()> {
     if text.trim().is_empty() { Err(Error::invalid(field, "is required")) } else { Ok(()) }
 }
 
-/// Calls a tool by its name.
-pub async fn call(backend: &Backend, name: &str, given: Map<String, Value>) -> Result<Reply> {
+/// Takes out of the arguments what they say of the reader.
+fn reader(tools: &[&'static str], given: &mut Map<String, Value>) -> Result<ModelReader> {
+    let explain = given.remove("explain").and_then(|value| value.as_bool()).unwrap_or_default();
+    let max_tokens = match given.remove("max_tokens") {
+        None => None,
+        Some(value) => {
+            let asked = value.as_u64().and_then(|n| usize::try_from(n).ok());
+            let asked = asked.filter(|n| *n >= TOKENS_MIN).ok_or_else(|| {
+                Error::invalid("max_tokens", format!("must be a number from {TOKENS_MIN}"))
+            })?;
+            Some(asked)
+        }
+    };
+    Ok(ModelReader { tools: tools.to_vec(), max_tokens, explain })
+}
+
+/// Calls a tool by its name, for a model that has these tools.
+pub async fn call(
+    backend: &Backend,
+    tools: &[&'static str],
+    name: &str,
+    given: Map<String, Value>,
+) -> Result<ModelAnswer> {
     let mut given = arguments(name, given)?;
+    let reader = &reader(tools, &mut given)?;
     match name {
+        "mem_search" => {
+            Ok(model::found(&backend.ask(search_request(given, reader)?).await?, reader))
+        }
+        "mem_search_hybrid" => {
+            Ok(model::found_by_rank(&backend.ask(search_request(given, reader)?).await?, reader))
+        }
+        "mem_context" => {
+            let mut request: ContextRequest = read(given)?;
+            let room = reader.max_tokens.unwrap_or(CONTEXT_TOKENS);
+            request.max_tokens = Some(room.saturating_sub(FIELD_TOKENS));
+            let text = backend.ask(request).await?.text;
+            let structured = Map::from_iter([("text".to_owned(), json!(text))]);
+            Ok(ModelAnswer { text, structured })
+        }
+        "mem_get_observation" => {
+            Ok(model::memory(&backend.ask(read::<GetRequest>(given)?).await?, reader))
+        }
+        "mem_suggest_topic_key" => {
+            Ok(model::suggested(&backend.ask(read::<SuggestRequest>(given)?).await?))
+        }
+        "mem_graph" => {
+            rename(&mut given, "observation_id", "id");
+            Ok(model::walked(&backend.ask(read::<GraphRequest>(given)?).await?, reader))
+        }
+        "mem_score" => {
+            rename(&mut given, "observation_id", "id");
+            given.remove("recalculate");
+            Ok(model::scored(&backend.ask(read::<ScoreRequest>(given)?).await?, reader))
+        }
+        "mem_stats" => Ok(model::stats(&backend.ask(read::<StatsRequest>(given)?).await?, reader)),
+        "mem_timeline" => {
+            rename(&mut given, "observation_id", "id");
+            Ok(model::timeline(&backend.ask(read::<TimelineRequest>(given)?).await?, reader))
+        }
+        "mem_prove" => Ok(model::proven(&backend.ask(read::<ProveRequest>(given)?).await?, reader)),
+        _ => change(backend, reader, name, given).await,
+    }
+}
+
+/// The tools that change something.
+async fn change(
+    backend: &Backend,
+    reader: &ModelReader,
+    name: &str,
+    mut given: Map<String, Value>,
+) -> Result<ModelAnswer> {
+    let answer = match name {
         "mem_save" => {
             let mut request: SaveRequest = read(given)?;
             needed("title", &request.title)?;
             needed("content", &request.content)?;
             request.default_session = true;
-            reply(model::saved, &backend.ask(request).await?)
-        }
-        "mem_search" => reply(model::found, &backend.ask(search_request(given)?).await?),
-        "mem_search_hybrid" => {
-            reply(model::found_by_arms, &backend.ask(search_request(given)?).await?)
-        }
-        "mem_context" => {
-            let answer = backend.ask(read::<ContextRequest>(given)?).await?;
-            let text = answer.text.clone();
-            let mut reply = reply(|answer: &ContextAnswer| answer.text.clone(), &answer)?;
-            // The text was put together from what is harmless; its headings are ours.
-            reply.structured["text"] = Value::String(text);
-            Ok(reply)
+            model::saved(&backend.ask(request).await?)
         }
         "mem_session_summary" => {
-            reply(model::summary_saved, &backend.ask(read::<SummaryRequest>(given)?).await?)
-        }
-        "mem_get_observation" => {
-            reply(model::memory, &backend.ask(read::<GetRequest>(given)?).await?)
+            model::summary_saved(&backend.ask(read::<SummaryRequest>(given)?).await?)
         }
         "mem_save_prompt" => {
             let mut request: PromptSaveRequest = read(given)?;
             request.default_session = true;
-            reply(model::prompt_saved, &backend.ask(request).await?)
+            model::prompt_saved(&backend.ask(request).await?)
         }
-        "mem_update" => reply(model::updated, &backend.ask(read::<UpdateRequest>(given)?).await?),
-        "mem_suggest_topic_key" => {
-            reply(model::suggested, &backend.ask(read::<SuggestRequest>(given)?).await?)
-        }
+        "mem_update" => model::updated(&backend.ask(read::<UpdateRequest>(given)?).await?),
         "mem_session_start" => {
             let request: SessionStartRequest = read(given)?;
             needed("id", &request.id)?;
-            reply(model::session_started, &backend.ask(request).await?)
+            model::session_started(&backend.ask(request).await?)
         }
         "mem_session_end" => {
             let request: SessionEndRequest = read(given)?;
             needed("id", &request.id)?;
-            reply(model::session_ended, &backend.ask(request).await?)
+            model::session_ended(&backend.ask(request).await?)
         }
         "mem_capture_passive" => {
-            reply(model::captured, &backend.ask(read::<CaptureRequest>(given)?).await?)
+            model::captured(&backend.ask(read::<CaptureRequest>(given)?).await?)
         }
         "mem_relate" => {
             rename(&mut given, "from_id", "from_obs_id");
             rename(&mut given, "to_id", "to_obs_id");
-            reply(model::related, &backend.ask(read::<RelateRequest>(given)?).await?)
+            model::related(&backend.ask(read::<RelateRequest>(given)?).await?)
         }
-        "mem_graph" => {
-            rename(&mut given, "observation_id", "id");
-            reply(model::walked, &backend.ask(read::<GraphRequest>(given)?).await?)
-        }
-        "mem_score" => {
-            rename(&mut given, "observation_id", "id");
-            given.remove("recalculate");
-            reply(model::scored, &backend.ask(read::<ScoreRequest>(given)?).await?)
-        }
-        _ => admin(backend, name, given).await,
-    }
-}
-
-async fn admin(backend: &Backend, name: &str, mut given: Map<String, Value>) -> Result<Reply> {
-    match name {
         "mem_delete" => {
             rename(&mut given, "hard_delete", "hard");
-            reply(model::deleted, &backend.ask(read::<DeleteRequest>(given)?).await?)
-        }
-        "mem_stats" => reply(model::stats, &backend.ask(read::<StatsRequest>(given)?).await?),
-        "mem_timeline" => {
-            rename(&mut given, "observation_id", "id");
-            reply(model::timeline, &backend.ask(read::<TimelineRequest>(given)?).await?)
+            model::deleted(&backend.ask(read::<DeleteRequest>(given)?).await?)
         }
         "mem_archive" => {
             rename(&mut given, "observation_id", "id");
-            reply(model::archived, &backend.ask(read::<ArchiveRequest>(given)?).await?)
+            model::archived(&backend.ask(read::<ArchiveRequest>(given)?).await?, reader)
         }
-        "mem_pin" => reply(model::pinned, &backend.ask(read::<PinRequest>(given)?).await?),
-        "mem_restore" => {
-            reply(model::restored, &backend.ask(read::<RestoreRequest>(given)?).await?)
-        }
-        "mem_prove" => reply(model::proven, &backend.ask(read::<ProveRequest>(given)?).await?),
-        other => Err(Error::missing("tool", other)),
-    }
+        "mem_pin" => model::pinned(&backend.ask(read::<PinRequest>(given)?).await?),
+        "mem_restore" => model::restored(&backend.ask(read::<RestoreRequest>(given)?).await?),
+        other => return Err(Error::missing("tool", other)),
+    };
+    Ok(answer)
 }
 
 /// A question must be there, but any text is one: a blank asks for the newest.
-fn search_request(given: Map<String, Value>) -> Result<SearchRequest> {
+fn search_request(given: Map<String, Value>, reader: &ModelReader) -> Result<SearchRequest> {
     if !given.contains_key("query") {
         return Err(Error::invalid("query", "is required"));
     }
-    read(given)
+    let request: SearchRequest = read(given)?;
+    Ok(SearchRequest { explain: reader.explain, ..request })
 }

@@ -1,15 +1,17 @@
 //! The tools that agents call, over the Model Context Protocol.
 //!
 //! - [`tools`]: names, words and schemas, small enough to be read at every start; which profile holds which.
-//! - `call`: arguments into operations, answers into structured content and, by `api::render::model`, into text.
+//! - `call`: arguments into operations, answers by `api::render::model` into text and structure.
+//! - `instructions`: what an agent is told unasked, of the tools it has.
 //! - `talent`: the tools of one talent, for a provider that runs its own loop.
 //! - [`backend`]: whoever answers calls.
 //!
 //! What must stay true: standard output carries the protocol and nothing else; an error that the agent can act on is a
-//! result it can read, never a broken connection.
+//! result it can read, never a broken connection; no text names a tool that the agent does not have.
 
 pub mod backend;
 pub mod call;
+mod instructions;
 pub mod talent;
 pub mod tools;
 
@@ -24,39 +26,22 @@ use rmcp::model::{
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use api::bulletin::BulletinRequest;
 use api::context::ContextRequest;
 use api::read::GetRequest;
-use api::render::{model, untrusted};
+use api::render::model::{self, ModelReader};
+use api::render::untrusted;
 use api::{Error, ErrorCode, Fault};
 use backend::Backend;
 use tools::Choice;
 
-const INSTRUCTIONS: &str = "\
-Memory that outlives sessions and compactions. Search before you work, save after you decide, summarise before you \
-stop. Core tools: mem_save (after every decision, bug fix, discovery, convention or configuration change), \
-mem_search (questions in ordinary words), mem_context (what happened lately), mem_get_observation (one memory in \
-full), mem_save_prompt, mem_session_summary (mandatory before a session ends). Every reply names ids; mem_update, \
-mem_relate, mem_timeline and the others take them. Sub-agents: save what you learn, leave session calls to the main \
-agent.";
-
-/// The prompt `recall`, below its topic.
-const RECALL: &str = "\
-1. mem_search with a question in ordinary words.
-2. mem_timeline around the best hit, mem_get_observation for those that matter.
-3. Say what is known, with ids, and what is superseded or contradicted.";
-
-/// The prompt `summarise-session`.
-const SUMMARISE: &str = "\
-Call mem_session_summary with Markdown under the headings Goal, Instructions, Discoveries, Accomplished, Next Steps, \
-Relevant Files. Keep paths, errors and decisions; say what and why rather than how; only files that matter.";
-
-/// Every text that an agent reads unasked: instructions, tools, prompts.
-pub fn standing_texts() -> Vec<String> {
-    let mut texts: Vec<String> = [INSTRUCTIONS, RECALL, SUMMARISE].map(str::to_owned).into();
-    texts.extend(tools::descriptions().map(str::to_owned));
+/// Every text that an agent with these tools reads unasked: instructions, tools, prompts.
+pub fn standing_texts(choice: &Choice) -> Vec<String> {
+    let mut texts = vec![instructions::of(choice)];
+    texts.extend(instructions::prompts(choice));
+    texts.extend(choice.descriptions());
     texts
 }
 
@@ -67,12 +52,18 @@ const BULLETIN: &str = "cortex://bulletin";
 #[derive(Clone, Debug)]
 pub struct Server {
     backend: Backend,
+    choice: Choice,
     tools: Vec<Tool>,
 }
 
 impl Server {
     pub fn new(backend: Backend, choice: &Choice) -> Server {
-        Server { backend, tools: choice.tools() }
+        Server { backend, choice: choice.clone(), tools: choice.listed() }
+    }
+
+    /// Who reads what is answered without arguments of its own.
+    fn reader(&self) -> ModelReader {
+        ModelReader { tools: self.choice.names().to_vec(), ..ModelReader::default() }
     }
 
     /// Where a request gets its answer. Over HTTP each says for itself who asks.
@@ -97,7 +88,7 @@ impl ServerHandler for Server {
             .build();
         ServerConfig::new(capabilities)
             .with_server_info(Implementation::new("cortex", env!("CARGO_PKG_VERSION")))
-            .with_instructions(INSTRUCTIONS)
+            .with_instructions(instructions::of(&self.choice))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
@@ -123,13 +114,17 @@ impl ServerHandler for Server {
             return Err(ErrorData::invalid_params(message, None));
         }
         let arguments = request.arguments.unwrap_or_default();
-        let result = match call::call(&self.backend(&context), &request.name, arguments).await {
-            Ok(reply) => {
-                let mut result = CallToolResult::success(vec![ContentBlock::text(reply.text)]);
-                result.structured_content = Some(reply.structured);
+        let (backend, tools) = (self.backend(&context), self.choice.names());
+        let result = match call::call(&backend, tools, &request.name, arguments).await {
+            Ok(answer) => {
+                let mut result = CallToolResult::success(vec![ContentBlock::text(answer.text)]);
+                result.structured_content = Some(Value::Object(answer.structured));
                 result
             }
-            Err(error) => CallToolResult::error(vec![ContentBlock::text(model::failed(&error))]),
+            Err(error) => {
+                let said = model::failed(&error, &self.reader());
+                CallToolResult::error(vec![ContentBlock::text(said)])
+            }
         };
         Ok(result.into())
     }
@@ -186,7 +181,7 @@ impl ServerHandler for Server {
             match memory_of(&request.uri, backend.actor()) {
                 Some((id, version)) => {
                     let get = GetRequest { id, version, ..GetRequest::default() };
-                    backend.ask(get).await.map(|answer| model::memory(&answer))
+                    backend.ask(get).await.map(|answer| model::memory(&answer, &self.reader()).text)
                 }
                 None => Err(Error::new(ErrorCode::NotFound, Fault::Missing, "no such resource")),
             }
@@ -211,7 +206,9 @@ impl ServerHandler for Server {
             Prompt::new("recall", Some("Recall what is known about a topic"), Some(vec![topic]));
         let summarise =
             Prompt::new("summarise-session", Some("Summarise this session into memory"), None);
-        Ok(ListPromptsResult::with_all_items(vec![recall, summarise]))
+        let offered = [recall, summarise].into_iter();
+        let offered = offered.filter(|prompt| instructions::offers(&prompt.name, &self.choice));
+        Ok(ListPromptsResult::with_all_items(offered.collect()))
     }
 
     async fn get_prompt(
@@ -220,19 +217,20 @@ impl ServerHandler for Server {
         _: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let text = match request.name.as_str() {
+            name if !instructions::offers(name, &self.choice) => {
+                let message = format!("no prompt {name:?}; prompts/list names those there are");
+                return Err(ErrorData::invalid_params(message, None));
+            }
             "recall" => {
                 let topic = request.arguments.as_ref().and_then(|all| all.get("topic"));
                 let topic = topic.and_then(|topic| topic.as_str()).map(str::trim);
                 let Some(topic) = topic.filter(|topic| !topic.is_empty()) else {
                     return Err(ErrorData::invalid_params("topic: is required", None));
                 };
-                format!("Find out what memory holds about: {topic}\n{RECALL}")
+                let steps = instructions::recall(&self.choice);
+                format!("Find out what memory holds about: {topic}\n{steps}")
             }
-            "summarise-session" => SUMMARISE.to_owned(),
-            other => {
-                let message = format!("no prompt {other:?}; there are recall, summarise-session");
-                return Err(ErrorData::invalid_params(message, None));
-            }
+            _ => instructions::SUMMARISE.to_owned(),
         };
         Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]).into())
     }

@@ -15,10 +15,10 @@ use api::memory::{Brief, EdgeView, Memory};
 use api::prompt::PromptView;
 use api::proof::ProveAnswer;
 use api::read::GetAnswer;
-use api::render::model;
+use api::render::model::{self, ContextRoom, ModelAnswer, ModelReader};
 use api::save::{SaveAnswer, SimilarView};
 use api::score::ScoreAnswer;
-use api::search::{ArmView, HitView, NamedView, SearchAnswer};
+use api::search::{AnswerableView, ArmView, HitView, NamedView, SearchAnswer};
 use api::session::SessionView;
 use api::stats::StatsAnswer;
 use api::timeline::TimelineAnswer;
@@ -28,8 +28,8 @@ use serde_json::{Map, Value, json};
 use testkit::hostile::{TEXTS, assert_inert};
 
 use mcp::backend::Backend;
-use mcp::call::{Reply, call};
-use mcp::tools;
+use mcp::call::call;
+use mcp::tools::{self, Choice};
 
 /// Headings that a context has, and the rules between memories.
 const OWN: &[&str] = &[
@@ -45,31 +45,38 @@ const OWN: &[&str] = &[
 
 /// A memory in which every text is the same, saved by an agent.
 #[derive(Clone, Debug)]
-struct Echo(String);
+struct Echo {
+    title: String,
+    text: String,
+    /// How many there are of what a list holds.
+    count: usize,
+    /// Tokens that a context may have.
+    room: usize,
+}
 
 const AT: &str = "2026-01-02T03:04:05.000Z";
 
 impl Echo {
     fn text(&self) -> String {
-        self.0.clone()
+        self.text.clone()
     }
 
     fn memory(&self) -> Memory {
         Memory {
             id: 7,
-            title: self.text(),
-            content: self.text(),
+            title: self.title.clone(),
+            content: self.text().repeat(self.count.div_ceil(10)),
             kind: "rule".into(),
             project: "web".into(),
             scope: "project".into(),
-            session_id: self.text(),
+            session_id: self.title.clone(),
             created_at: AT.into(),
             updated_at: AT.into(),
             uri: "cortex://default/Constraint/7#1".into(),
             memory_type: "Constraint".into(),
             version: 1,
             latest: 1,
-            tags: vec![self.text()],
+            tags: vec![self.title.clone()],
             by: "mcp".into(),
             author: Author::Agent,
             proposed: true,
@@ -80,7 +87,7 @@ impl Echo {
     fn brief(&self, id: u64) -> Brief {
         Brief {
             id,
-            title: self.text(),
+            title: self.title.clone(),
             kind: "rule".into(),
             memory_type: "Constraint".into(),
             created_at: AT.into(),
@@ -95,8 +102,9 @@ impl Echo {
     fn session(&self) -> SessionView {
         let summary = Some(self.text());
         SessionView {
-            id: self.text(),
+            id: self.title.clone(),
             project: "web".into(),
+            memories: 1,
             started_at: AT.into(),
             summary,
             changed: true,
@@ -111,7 +119,7 @@ impl Echo {
     fn saved(&self) -> SaveAnswer {
         SaveAnswer {
             id: 7,
-            title: self.text(),
+            title: self.title.clone(),
             kind: "rule".into(),
             version: 1,
             project: "web".into(),
@@ -119,7 +127,7 @@ impl Echo {
             redacted: String::new(),
             similar: vec![SimilarView {
                 id: 3,
-                title: self.text(),
+                title: self.title.clone(),
                 kind: "rule".into(),
                 nearness: 0.91,
                 ..SimilarView::default()
@@ -145,11 +153,11 @@ impl Echo {
     }
 
     fn found(&self) -> SearchAnswer {
-        let named = || vec![NamedView { id: 3, title: self.text() }];
+        let named = || vec![NamedView { id: 3, title: self.title.clone() }];
         let arm = ArmView { arm: "words".into(), rank: 1, score: 0.5, weight: 1.0, by: None };
         let hit = HitView {
             id: 7,
-            title: self.text(),
+            title: self.title.clone(),
             kind: "rule".into(),
             memory_type: "Constraint".into(),
             project: "web".into(),
@@ -158,6 +166,8 @@ impl Echo {
             preview: self.text(),
             cut: true,
             rank: 0.75,
+            level: "strong".into(),
+            uri: "cortex://default/Constraint/7#1".into(),
             standing: "superseded".into(),
             superseded_by: named(),
             contradicts: named(),
@@ -167,9 +177,19 @@ impl Echo {
             arms: vec![arm],
             ..HitView::default()
         };
+        // Of many, one is disputed.
+        let plain = HitView {
+            standing: "current".into(),
+            superseded_by: Vec::new(),
+            contradicts: Vec::new(),
+            proposed: false,
+            ..hit.clone()
+        };
+        let one = |n: u64| HitView { id: n + 7, ..if n == 0 { &hit } else { &plain }.clone() };
         SearchAnswer {
             query: "which rule".into(),
-            hits: vec![hit],
+            project: "web".into(),
+            hits: (0..).map(one).take(self.count).collect(),
             candidates: 1,
             mode: "text".into(),
             ..SearchAnswer::default()
@@ -182,16 +202,24 @@ impl Echo {
             sessions: vec![self.session()],
             prompts: vec![self.prompt()],
             pinned: vec![self.brief(1), self.brief(2)],
-            memories: vec![Brief { memory_type: "Fact".into(), ..self.brief(4) }],
+            memories: (4..)
+                .map(|id| Brief { memory_type: "Fact".into(), ..self.brief(id) })
+                .take(self.count)
+                .collect(),
             ..ContextAnswer::default()
         };
-        let text = model::context(&answer, 4_096, 0, "---\nMemory stats: 1 sessions\n").text;
+        let room = ContextRoom::Tokens(self.room);
+        let text = model::context(&answer, room, 0, "---\nMemory stats: 1 sessions\n").text;
         ContextAnswer { text, ..answer }
     }
 
     fn value(&self, call: &Call) -> Result<Value> {
-        let node =
-            |id| NodeView { id, title: self.text(), preview: self.text(), ..NodeView::default() };
+        let node = |id| NodeView {
+            id,
+            title: self.title.clone(),
+            preview: self.text(),
+            ..NodeView::default()
+        };
         let value = match call {
             Call::Save(_) | Call::SessionSummary(_) => json!(self.saved()),
             Call::Search(_) => json!(self.found()),
@@ -211,23 +239,31 @@ impl Echo {
                 id: 7,
                 depth: 1,
                 start: node(7),
-                nodes: vec![node(3)],
+                nodes: (3..).map(node).take(self.count).collect(),
                 edges: vec![Echo::edge()],
                 capped: false,
             }),
             Call::Score(_) => json!(ScoreAnswer { observation_id: 7, ..ScoreAnswer::default() }),
             Call::Delete(_) => json!(DeleteAnswer { id: 7, ..DeleteAnswer::default() }),
             Call::Stats(_) => {
-                json!(StatsAnswer { projects: vec![self.text()], ..StatsAnswer::default() })
+                json!(StatsAnswer {
+                    projects: vec![self.title.clone(); self.count],
+                    ..StatsAnswer::default()
+                })
             }
             Call::Timeline(_) => json!(TimelineAnswer {
                 session: Some(self.session()),
-                before: vec![self.brief(5)],
+                before: (5..).map(|id| self.brief(id)).take(self.count).collect(),
                 focus: self.brief(7),
-                after: vec![self.brief(8)],
+                after: (8..).map(|id| self.brief(id)).take(self.count).collect(),
                 total: 3,
             }),
-            Call::Prove(_) => json!(ProveAnswer { id: 7, exists: true, ..ProveAnswer::default() }),
+            Call::Prove(_) => json!(ProveAnswer {
+                id: 7,
+                exists: true,
+                proof: "cHJvb2Y=".repeat(self.count * 20),
+                ..ProveAnswer::default()
+            }),
             Call::Bulletin(_) => json!(BulletinAnswer { bulletin: Some(BulletinView::default()) }),
             other => return Err(Error::missing("operation", other.name())),
         };
@@ -254,8 +290,10 @@ fn arguments(tool: &str) -> Map<String, Value> {
             "id" if tool.starts_with("mem_session") => json!("s-1"),
             "id" | "observation_id" | "from_id" | "to_id" => json!(7),
             "limit" | "depth" | "before" | "after" => json!(1),
+            "max_tokens" => json!(2_000),
             "weight" => json!(1.0),
             "pinned" | "hard_delete" | "recalculate" => json!(true),
+            "explain" => json!(false),
             "scope" => json!("project"),
             _ => json!("given"),
         };
@@ -264,11 +302,32 @@ fn arguments(tool: &str) -> Map<String, Value> {
     given
 }
 
-fn replies(text: &str) -> Vec<(&'static str, Reply)> {
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let backend = Backend(Arc::new(Echo(text.to_owned())));
-    let ask = |tool| runtime.block_on(call(&backend, tool, arguments(tool))).unwrap();
-    tools::names().map(|tool| (tool, ask(tool))).collect()
+/// Calls tools of a memory.
+struct Caller {
+    runtime: tokio::runtime::Runtime,
+    tools: Vec<&'static str>,
+}
+
+impl Caller {
+    fn new() -> Caller {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        Caller { runtime, tools: tools::names().collect() }
+    }
+
+    fn ask(&self, memory: &Echo, tool: &str, given: Map<String, Value>) -> Result<ModelAnswer> {
+        let mut memory = memory.clone();
+        if let Some(room) = given.get("max_tokens").and_then(Value::as_u64) {
+            memory.room = usize::try_from(room).unwrap().saturating_sub(8);
+        }
+        let backend = Backend(Arc::new(memory));
+        self.runtime.block_on(call(&backend, &self.tools, tool, given))
+    }
+}
+
+fn replies(text: &str) -> Vec<(&'static str, ModelAnswer)> {
+    let memory = Echo { title: text.to_owned(), text: text.to_owned(), count: 1, room: 1_192 };
+    let caller = Caller::new();
+    tools::names().map(|tool| (tool, caller.ask(&memory, tool, arguments(tool)).unwrap())).collect()
 }
 
 fn each_text(value: &Value, see: &mut impl FnMut(&str)) {
@@ -286,7 +345,7 @@ fn no_tool_hands_a_hostile_text_to_a_model() {
     for text in TEXTS {
         for (tool, reply) in replies(text) {
             assert_inert(&reply.text, OWN);
-            each_text(&reply.structured, &mut |text| assert_inert(text, OWN));
+            each_text(&json!(reply.structured), &mut |text| assert_inert(text, OWN));
             assert!(!reply.text.is_empty(), "{tool}");
         }
     }
@@ -301,8 +360,8 @@ fn a_rule_of_an_agent_is_proposed_wherever_a_model_meets_it() {
     };
     for tool in ["mem_search", "mem_search_hybrid", "mem_timeline"] {
         let shown = text(tool);
-        assert!(shown.contains("(proposed, not confirmed by a person)"), "{tool}: {shown}");
-        assert!(shown.contains("(quoted; by mcp, agent)"), "{tool}: {shown}");
+        let mark = "(proposed, not confirmed by a person; quoted; by mcp, agent)";
+        assert!(shown.contains(mark), "{tool}: {shown}");
     }
     assert!(text("mem_get_observation").contains("--- memory #7 (quoted; by mcp, agent) ---"));
     assert!(text("mem_get_observation").contains("Proposed: no person has confirmed this rule"));
@@ -317,7 +376,202 @@ fn a_rule_of_an_agent_is_proposed_wherever_a_model_meets_it() {
 fn what_a_model_reads_of_each_tool() {
     let mut shown = String::new();
     for (tool, reply) in replies("Always run `make fmt` before a commit") {
-        writeln!(shown, "== {tool}\n{}\n-- {}\n", reply.text, reply.structured).unwrap();
+        let structured = json!(reply.structured);
+        writeln!(shown, "== {tool}\n{}\n-- {structured}\n", reply.text).unwrap();
     }
     insta::assert_snapshot!("tools", shown);
+}
+
+/// Text and structure may differ by so much.
+const RATIO: f64 = 1.2;
+/// Braces and names of fields of an answer of a line; below, they decide.
+const BRACES_TOKENS: usize = 14;
+
+const TITLE: &str = "Keep sessions in a cookie that scripts cannot read";
+const PROSE: &str = "We keep the session in a cookie that scripts cannot read, because the token in local storage was \
+                     stolen twice; the login service sets it, and the gateway checks it on every request. The change \
+                     went out in March together with the new logout, and nobody had to sign in again.";
+
+fn prose(count: usize) -> Echo {
+    Echo { title: TITLE.to_owned(), text: PROSE.to_owned(), count, room: 1_192 }
+}
+
+// serving S1
+#[test]
+fn text_and_structure_of_every_tool_say_the_same_in_as_many_tokens() {
+    let caller = Caller::new();
+    for count in [1, 10] {
+        for tool in tools::names() {
+            let answer = caller.ask(&prose(count), tool, arguments(tool)).unwrap();
+            let text = api::render::tokens::estimate(&answer.text);
+            let structured = answer.structured_tokens();
+            let (more, less) = (text.max(structured), text.min(structured));
+            #[allow(clippy::cast_precision_loss)]
+            let ratio = more as f64 / less as f64;
+            assert!(
+                ratio <= RATIO || more <= less + BRACES_TOKENS && less < 60,
+                "{tool} with {count}: {text} and {structured}\n{}\n{}",
+                answer.text,
+                json!(answer.structured)
+            );
+        }
+    }
+}
+
+// serving S1, S3
+#[test]
+fn ten_hits_and_a_context_fit_what_a_model_wants_to_read() {
+    let caller = Caller::new();
+    let given = |tool: &str, more: Value| {
+        let mut given = arguments(tool);
+        given.remove("max_tokens");
+        given.extend(more.as_object().unwrap().clone());
+        given
+    };
+    for (tool, most) in [("mem_search", 700), ("mem_search_hybrid", 700), ("mem_context", 1_200)] {
+        let answer = caller.ask(&prose(10), tool, given(tool, json!({}))).unwrap();
+        assert!(answer.tokens() <= most, "{tool}: {}\n{}", answer.tokens(), answer.text);
+        if tool != "mem_context" {
+            assert_eq!(answer.structured["hits"].as_array().unwrap().len(), 10);
+        }
+    }
+    // Whatever is asked for is honoured, and what is missing is said.
+    let reading = [
+        ("mem_search", "did not fit"),
+        ("mem_search_hybrid", "did not fit"),
+        ("mem_context", "did not fit"),
+        ("mem_get_observation", "cut: "),
+        ("mem_timeline", "did not fit"),
+        ("mem_graph", "did not fit"),
+        ("mem_stats", "are not listed"),
+        ("mem_prove", "was left out"),
+    ];
+    for (tool, said) in reading {
+        for most in [180, 400, 2_000] {
+            let asked = given(tool, json!({"max_tokens": most}));
+            let answer = caller.ask(&prose(40), tool, asked).unwrap();
+            let structured = json!(answer.structured).to_string();
+            assert!(answer.tokens() <= most, "{tool} in {most}: {}\n{structured}", answer.tokens());
+            if most == 180 {
+                assert!(answer.text.contains(said), "{tool}: {}", answer.text);
+                assert!(structured.contains(said), "{tool}: {structured}");
+            }
+        }
+        let refused = caller.ask(&prose(1), tool, given(tool, json!({"max_tokens": 3})));
+        assert!(refused.unwrap_err().message.contains("max_tokens"), "{tool}");
+    }
+}
+
+// serving S1: scores, arms, roots and addresses are for who asks for them.
+#[test]
+fn how_something_was_found_is_said_only_to_who_asks() {
+    let caller = Caller::new();
+    for tool in ["mem_search", "mem_search_hybrid", "mem_get_observation"] {
+        let ask = |explain: bool| {
+            let mut given = arguments(tool);
+            given.insert("explain".into(), json!(explain));
+            let answer = caller.ask(&prose(2), tool, given).unwrap();
+            format!("{}{}", answer.text, json!(answer.structured))
+        };
+        let (plain, explained) = (ask(false), ask(true));
+        for word in ["cortex://", "words 0.50", "accesses"] {
+            assert!(!plain.contains(word), "{tool}: {plain}");
+        }
+        assert!(explained.contains("cortex://"), "{tool}: {explained}");
+    }
+}
+
+// serving S2
+#[test]
+fn that_nothing_answers_is_said_first_in_text_and_structure() {
+    let mut found = prose(3).found();
+    found.answerable =
+        Some(AnswerableView { level: "nothing".to_owned(), ..AnswerableView::default() });
+    found.elsewhere = Some("5 more in other projects (project: all)".to_owned());
+    let answer = model::found(&found, &ModelReader::default());
+    assert!(answer.text.starts_with("Nothing here answers this; nearest:"), "{}", answer.text);
+    let (first, notes) = answer.structured.iter().next().unwrap();
+    assert_eq!(
+        (first.as_str(), &notes[0]),
+        ("notes", &json!("Nothing here answers this; nearest:"))
+    );
+    for said in [answer.text.clone(), json!(notes).to_string()] {
+        assert!(said.contains("5 more in other projects (project: all)"), "{said}");
+    }
+    let none = SearchAnswer { hits: Vec::new(), ..found };
+    let answer = model::found(&none, &ModelReader::default());
+    assert!(answer.text.starts_with("No memories found for: \"which rule\""), "{}", answer.text);
+    assert_eq!(answer.structured["notes"][0], "No memories found for: \"which rule\"");
+}
+
+/// Fields that are there only if there is something to say.
+const OPTIONAL: &[&str] = &[
+    "author",
+    "contradicted_by",
+    "created_at",
+    "duplicates",
+    "explain",
+    "happened_at",
+    "notes",
+    "project",
+    "proposed",
+    "revisions",
+    "root",
+    "scope",
+    "session",
+    "session_id",
+    "similar",
+    "size",
+    "suggested_topic_key",
+    "superseded_by",
+    "topic_key",
+];
+
+/// What a value has that its schema does not promise, or lacks.
+fn problems(schema: &Value, value: &Value, place: &str, found: &mut Vec<String>) {
+    let is = match schema["type"].as_str().unwrap() {
+        "object" => value.is_object(),
+        "array" => value.is_array(),
+        "string" => value.is_string(),
+        "integer" => value.is_u64(),
+        "number" => value.is_number(),
+        "boolean" => value.is_boolean(),
+        other => panic!("{other} at {place}"),
+    };
+    if !is {
+        found.push(format!("{place} is {value}"));
+    }
+    for needed in schema["required"].as_array().into_iter().flatten() {
+        if value.get(needed.as_str().unwrap()).is_none() {
+            found.push(format!("{place} lacks {needed}"));
+        }
+    }
+    let of = schema["properties"].as_object();
+    for (name, inner) in value.as_object().into_iter().flatten() {
+        match of.and_then(|of| of.get(name)) {
+            Some(schema) => problems(schema, inner, &format!("{place}.{name}"), found),
+            // What an object holds is not promised, nor what is there only if there is something to say.
+            None if of.is_none() || OPTIONAL.contains(&name.as_str()) => {}
+            None => found.push(format!("{place} has {name}")),
+        }
+    }
+}
+
+// serving S1
+#[test]
+fn every_answer_is_what_its_schema_declares() {
+    let caller = Caller::new();
+    for tool in Choice::parse("all,extra").unwrap().listed() {
+        for explain in [false, true] {
+            let mut given = arguments(&tool.name);
+            if given.contains_key("explain") {
+                given.insert("explain".into(), json!(explain));
+            }
+            let answer = caller.ask(&prose(3), &tool.name, given).unwrap();
+            let mut found = Vec::new();
+            let schema = json!(tool.output_schema.as_deref().unwrap());
+            problems(&schema, &json!(answer.structured), &tool.name, &mut found);
+            assert!(found.is_empty(), "{found:?}");
+        }
+    }
 }

@@ -261,6 +261,7 @@ fn changed(
         changed: receipt.changed,
         replayed: receipt.replayed,
         redacted: String::new(),
+        cleaned: String::new(),
     })
 }
 

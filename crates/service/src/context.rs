@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use api::context::{BYTES_DEFAULT, BYTES_MAX, ContextAnswer, ContextRequest, LIMIT_MAX};
 use api::memory::Brief;
 use api::prompt::PromptView;
-use api::render::model::{self, ContextText};
+use api::render::model::{self, ContextRoom, ContextText};
 use api::render::untrusted;
 use api::session::SessionView;
 use kernel::context::RuleAuthors;
@@ -66,8 +66,11 @@ impl Service {
             footer = counts(&view)?;
         }
         answer.project = project.unwrap_or_default();
-        let bytes = request.max_bytes.unwrap_or(BYTES_DEFAULT).min(BYTES_MAX);
-        let ContextText { text, left_out } = model::context(&answer, bytes, left_out, &footer);
+        let room = match request.max_tokens {
+            Some(tokens) => ContextRoom::Tokens(tokens),
+            None => ContextRoom::Bytes(request.max_bytes.unwrap_or(BYTES_DEFAULT).min(BYTES_MAX)),
+        };
+        let ContextText { text, left_out } = model::context(&answer, room, left_out, &footer);
         Ok(ContextAnswer { text, left_out, ..answer })
     }
 }

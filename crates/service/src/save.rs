@@ -306,6 +306,7 @@ impl Service {
             suggested_topic_key: suggested,
             entities: entities(title, content),
             redacted: normalized.redacted.clone(),
+            cleaned: String::new(),
             similar: Vec::new(),
             project_note: String::new(),
             type_note: normalized.type_note.clone(),

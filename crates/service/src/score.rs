@@ -60,6 +60,7 @@ impl Service {
             updated_at: now.rfc3339(),
             incoming_edges: usage.edges_in,
             citations: usage.citations,
+            shown: 0,
             salience: from_ppm(salience(&signals, now.get(), &view.weights()?)),
             factors: FactorsView {
                 recency: from_ppm(seen.recency),

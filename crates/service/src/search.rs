@@ -8,7 +8,7 @@ use kernel::find::Standing;
 use kernel::grants::Permission;
 use kernel::memory::{MemoryId, MemoryType};
 use kernel::{Reading, render};
-use recall::ranker::{FeatureRow, Ranker};
+use recall::ranker::{AnswerLevel, FeatureRow, Ranker};
 use recall::search::{
     Arm, Hit, HitOrder, LIMIT_MAX, LinkedMemory, SearchOutcome, SearchQuery, SpeakerBoost,
 };
@@ -128,16 +128,18 @@ impl Service {
             (false, false) => "text",
         };
         let model = query.model.map(|asked| asked.model);
+        let is_asked = near.is_none() && !wordless;
         Ok(SearchAnswer {
             hits: answer
                 .hits
                 .iter()
                 .map(|hit| HitView {
                     reasons: reasons(request.explain, hit, &answer.typical),
+                    level: if is_asked { level_name(hit) } else { String::new() },
                     ..hit_view(reading, hit, model.as_ref(), self.rule_authors())
                 })
                 .collect(),
-            answerable: (near.is_none() && !wordless).then(|| AnswerableView {
+            answerable: is_asked.then(|| AnswerableView {
                 level: answer.answerable.level.name().to_owned(),
                 probability: answer.answerable.probability,
             }),
@@ -148,6 +150,7 @@ impl Service {
             model,
             note,
             query: request.query,
+            project: query.project.unwrap_or_default(),
         })
     }
 }
@@ -167,11 +170,13 @@ fn hit_view(reading: &Reading, hit: &Hit, model: Option<&String>, rules: RuleAut
         topic_key: hit.head.topic_key.clone().unwrap_or_default(),
         created_at: hit.head.created.rfc3339(),
         updated_at: hit.head.updated.rfc3339(),
+        happened_at: views::happened_at(&hit.head, &hit.version, body),
         uri: reading.uri(&hit.head, hit.version.n).to_string(),
         preview: wording::shortened(&hit.preview, 300),
         cut: !hit.preview.contains(&whole),
         rank: f64::from(hit.relevance) / 1_000.0,
         relevance: hit.relevance,
+        level: String::new(),
         tokens: hit.tokens,
         standing: standing_name(hit.standing),
         pinned: hit.head.pinned,
@@ -196,6 +201,11 @@ fn reasons(explain: bool, hit: &Hit, typical: &FeatureRow) -> Vec<ReasonView> {
         moved,
     };
     moved.map(view).collect()
+}
+
+/// In a word how likely a hit answers. What is listed at all is at least weak.
+fn level_name(hit: &Hit) -> String {
+    Ranker::shared().level(hit.relevance).max(AnswerLevel::Weak).name().to_owned()
 }
 
 fn standing_name(standing: Standing) -> String {

@@ -6,7 +6,7 @@
 use api::author::Author;
 use api::memory::{Brief, EdgeView, Memory};
 use kernel::context::RuleAuthors;
-use kernel::memory::{Body, Edge, Head, MemoryId, Millis, PinnedVersion, Usage, Version};
+use kernel::memory::{Body, Edge, Fields, Head, MemoryId, Millis, PinnedVersion, Usage, Version};
 use kernel::{Reading, render};
 use serde_json::Value;
 
@@ -50,6 +50,7 @@ pub(super) fn memory(
         topic_key: head.topic_key.clone().unwrap_or_default(),
         created_at: head.created.rfc3339(),
         updated_at: head.updated.rfc3339(),
+        happened_at: happened_at(head, version, body),
         uri: reading.uri(head, version.n).to_string(),
         memory_type: head.memory_type.name().to_owned(),
         version: version.n,
@@ -79,6 +80,21 @@ pub(super) fn memory(
         entry: version.seq,
         origin: version.provenance.origin.clone(),
     }
+}
+
+/// When what a memory says happened: what its event says, else since when it is true, else when it was recorded.
+pub(super) fn happened(head: &Head, version: &Version, body: Option<&Body>) -> Millis {
+    let told = match body.map(|body| &body.fields) {
+        Some(Fields::Event(event)) => event.happened_at,
+        _ => None,
+    };
+    told.or(version.valid_from).filter(|at| *at < head.created).unwrap_or(head.created)
+}
+
+/// The same for answers, which name it only where it is not when it was recorded.
+pub(super) fn happened_at(head: &Head, version: &Version, body: Option<&Body>) -> Option<String> {
+    let at = happened(head, version, body);
+    (at != head.created).then(|| at.rfc3339())
 }
 
 /// Who wrote a version.
@@ -119,6 +135,7 @@ pub(super) fn brief(
         session_id: head.session.clone().unwrap_or_default(),
         memory_type: head.memory_type.name().to_owned(),
         created_at: head.created.rfc3339(),
+        happened_at: happened_at(head, &version, body.as_ref()),
         preview: crate::wording::shortened(text, chars),
         pinned: head.pinned,
         superseded: view.usage(head.id)?.superseded > 0,

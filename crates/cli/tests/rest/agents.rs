@@ -79,7 +79,7 @@ fn agents_of_the_revision_without_sessions_find_the_same_tools() {
     assert_eq!(found.status, 200, "{}", found.body);
     assert!(found.body.contains("2026-07-28") && found.body.contains("mem_save"), "{}", found.body);
     let listed = send("tools/list", None, json!({}));
-    assert_eq!(listed.json()["result"]["tools"].as_array().unwrap().len(), 22);
+    assert_eq!(listed.json()["result"]["tools"].as_array().unwrap().len(), 19);
     let save = json!({"name": "mem_save", "arguments": {"title": "no session", "content": "fine"}});
     let saved = send("tools/call", Some("mem_save"), save);
     assert_eq!(saved.json()["result"]["isError"], false, "{}", saved.body);

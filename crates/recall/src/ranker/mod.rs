@@ -70,6 +70,11 @@ impl Ranker {
         self.model.relevance.of_hit(answerable, behind)
     }
 
+    /// How sure a hit's relevance makes it that the hit answers.
+    pub fn level(&self, relevance: u16) -> AnswerLevel {
+        self.model.relevance.level(relevance)
+    }
+
     /// Which features put a candidate where it is: what its margin would lose if the feature were that of a typical
     /// candidate of the question, the most first. Features that change nothing are left out.
     pub fn reasons(&self, signals: &FeatureRow, typical: &FeatureRow) -> Vec<(Feature, i64)> {

@@ -159,6 +159,17 @@ impl Relevance {
         AnswerEstimate { margin, probability: probability(margin), level }
     }
 
+    /// What a probability says in a word: the same bounds as for whole answers.
+    pub(super) fn level(&self, thousandths: u16) -> AnswerLevel {
+        let [strong, likely, weak] = self.least.map(probability);
+        match thousandths {
+            it if it >= strong => AnswerLevel::Strong,
+            it if it >= likely => AnswerLevel::Likely,
+            it if it >= weak => AnswerLevel::Weak,
+            _ => AnswerLevel::Nothing,
+        }
+    }
+
     pub(super) fn of_hit(&self, answerable: &AnswerEstimate, behind: i64) -> u16 {
         let wide = |a: i64, b: i64| i128::from(a) * i128::from(b);
         let sum = wide(answerable.margin, self.of_sum) + wide(behind, self.of_behind);

@@ -2,8 +2,11 @@
 
 use std::fmt::Write as _;
 
+use serde_json::json;
+
 use super::super::untrusted::line;
-use super::{for_project, with_note};
+use super::for_project;
+use super::reader::{LIST_TOKENS, ModelAnswer, ModelReader, field, first_that_fits};
 use crate::capture::{CaptureAnswer, SuggestAnswer};
 use crate::change::{ChangeAnswer, DeleteAnswer};
 use crate::graph::RelateAnswer;
@@ -16,133 +19,249 @@ use crate::stats::StatsAnswer;
 
 /// Characters of a prompt that its answer repeats.
 const PROMPT_CHARS: usize = 80;
+/// Names of projects that statistics list; the newest first.
+const PROJECTS_MAX: usize = 50;
 
-pub fn saved(saved: &SaveAnswer) -> String {
-    let how = match saved.status {
-        SaveStatus::Created => "Memory saved",
-        SaveStatus::Updated => "Memory updated",
-        SaveStatus::Duplicate => "Memory already saved, counted",
-        SaveStatus::Replayed => "Memory saved before",
+pub fn saved(saved: &SaveAnswer) -> ModelAnswer {
+    let (how, status) = match saved.status {
+        SaveStatus::Created => ("Memory saved", "created"),
+        SaveStatus::Updated => ("Memory updated", "updated"),
+        SaveStatus::Duplicate => ("Memory already saved, counted", "duplicate"),
+        SaveStatus::Replayed => ("Memory saved before", "replayed"),
     };
-    let mut text = format!(
-        "{how}: \"{}\" ({}) as #{}, version {}",
-        line(&saved.title),
-        line(&saved.kind),
-        saved.id,
-        saved.version
-    );
-    if saved.proposed {
-        text.push_str("\nIt is a proposed rule until a person confirms it.");
+    let (id, version) = (saved.id, saved.version);
+    let (title, kind) = (line(&saved.title), line(&saved.kind));
+    let mut text = format!("{how}: \"{title}\" ({kind}) as #{id}, version {version}");
+    let topic = line(&saved.suggested_topic_key);
+    if !topic.is_empty() {
+        write!(text, "\nSuggested topic_key: {topic}").expect("a String takes any text");
     }
-    if !saved.suggested_topic_key.is_empty() {
-        write!(text, "\nSuggested topic_key: {}", line(&saved.suggested_topic_key))
-            .expect("a String takes any text");
+    let similar: Vec<String> = saved
+        .similar
+        .iter()
+        .map(|near| {
+            let (id, title, kind) = (near.id, line(&near.title), line(&near.kind));
+            format!("#{id} {title} ({kind}, {:.2})", near.nearness)
+        })
+        .collect();
+    for near in &similar {
+        write!(text, "\nSimilar: {near}").expect("a String takes any text");
     }
-    for near in &saved.similar {
-        let (id, title, kind) = (near.id, line(&near.title), line(&near.kind));
-        write!(text, "\nSimilar: #{id} {title} ({kind}, {:.2})", near.nearness)
-            .expect("a String takes any text");
-    }
-    with_note(with_note(text, &saved.redacted), &saved.project_note)
+    let proposed =
+        if saved.proposed { "it is a proposed rule until a person confirms it" } else { "" };
+    let notes = [proposed, &saved.cleaned, &saved.redacted, &saved.type_note, &saved.project_note];
+    ModelAnswer::new(
+        text,
+        [
+            ("id", json!(id)),
+            ("status", json!(status)),
+            ("title", field(&title)),
+            ("type", field(&kind)),
+            ("version", json!(version)),
+        ],
+    )
+    .with("suggested_topic_key", field(&topic))
+    .with("similar", similar)
+    .noted(notes)
 }
 
-pub fn summary_saved(saved: &SaveAnswer) -> String {
-    let text = format!("Session summary saved{} as #{}", for_project(&saved.project), saved.id);
-    with_note(text, &saved.redacted)
+pub fn summary_saved(saved: &SaveAnswer) -> ModelAnswer {
+    let (id, project) = (saved.id, line(&saved.project));
+    let text = format!("Session summary saved{} as #{id}", for_project(&saved.project));
+    ModelAnswer::new(text, [("id", json!(id)), ("status", json!("summary saved"))])
+        .with("project", field(&project))
+        .noted([saved.redacted.as_str()])
 }
 
-pub fn prompt_saved(saved: &PromptView) -> String {
+pub fn prompt_saved(saved: &PromptView) -> ModelAnswer {
     let shown: String = saved.content.chars().take(PROMPT_CHARS).collect();
-    with_note(format!("Prompt saved: \"{}\" as #{}", line(&shown), saved.id), &saved.redacted)
+    let shown = line(&shown);
+    let text = format!("Prompt saved: \"{shown}\" as #{}", saved.id);
+    ModelAnswer::new(text, [("id", json!(saved.id)), ("saved", field(&shown))])
+        .noted([saved.redacted.as_str()])
 }
 
-pub fn updated(changed: &ChangeAnswer) -> String {
+pub fn updated(changed: &ChangeAnswer) -> ModelAnswer {
     let memory = &changed.memory;
-    let text = format!(
-        "Memory updated: #{} \"{}\" ({}, scope={}, version {})",
-        memory.id,
-        line(&memory.title),
-        line(&memory.kind),
-        memory.scope,
-        memory.version
-    );
-    with_note(text, &changed.redacted)
+    let (id, version, scope) = (memory.id, memory.version, &memory.scope);
+    let (title, kind) = (line(&memory.title), line(&memory.kind));
+    let text =
+        format!("Memory updated: #{id} \"{title}\" ({kind}, scope={scope}, version {version})");
+    ModelAnswer::new(
+        text,
+        [
+            ("id", json!(id)),
+            ("title", field(&title)),
+            ("type", field(&kind)),
+            ("scope", json!(scope)),
+            ("version", json!(version)),
+        ],
+    )
+    .noted([changed.cleaned.as_str(), &changed.redacted])
 }
 
-pub fn suggested(answer: &SuggestAnswer) -> String {
-    format!("Suggested topic_key: {}", line(&answer.topic_key))
+pub fn suggested(answer: &SuggestAnswer) -> ModelAnswer {
+    let key = line(&answer.topic_key);
+    ModelAnswer::new(format!("Suggested topic_key: {key}"), [("topic_key", field(&key))])
 }
 
-pub fn session_started(session: &SessionView) -> String {
-    let before = match (session.changed, &session.ended_at) {
-        (true, _) => "",
-        (false, None) => " before",
-        (false, Some(_)) => " before and has ended; a new id starts another",
+pub fn session_started(session: &SessionView) -> ModelAnswer {
+    let (before, status) = match (session.changed, &session.ended_at) {
+        (true, _) => ("", "started"),
+        (false, None) => (" before", "started before"),
+        (false, Some(_)) => {
+            let ended = " before and has ended; a new id starts another";
+            (ended, "started before and has ended; a new id starts another")
+        }
     };
-    format!("Session \"{}\" started{}{before}", line(&session.id), for_project(&session.project))
+    let id = line(&session.id);
+    let text = format!("Session \"{id}\" started{}{before}", for_project(&session.project));
+    ModelAnswer::new(text, [("id", field(&id)), ("status", json!(status))])
+        .with("project", field(&session.project))
 }
 
-pub fn session_ended(session: &SessionView) -> String {
-    let before = if session.changed { "" } else { " before" };
-    format!("Session \"{}\" completed{before}", line(&session.id))
+pub fn session_ended(session: &SessionView) -> ModelAnswer {
+    let status = if session.changed { "completed" } else { "completed before" };
+    let id = line(&session.id);
+    let text = format!("Session \"{id}\" {status}");
+    ModelAnswer::new(text, [("id", field(&id)), ("status", json!(status))])
 }
 
-pub fn captured(answer: &CaptureAnswer) -> String {
-    format!(
-        "Passive capture complete: extracted={} saved={} duplicates={}",
-        answer.extracted, answer.saved, answer.duplicates
+pub fn captured(answer: &CaptureAnswer) -> ModelAnswer {
+    let (extracted, saved, duplicates) = (answer.extracted, answer.saved, answer.duplicates);
+    let text = format!(
+        "Passive capture complete: extracted={extracted} saved={saved} duplicates={duplicates}"
+    );
+    ModelAnswer::new(
+        text,
+        [
+            ("extracted", json!(extracted)),
+            ("saved", json!(saved)),
+            ("duplicates", json!(duplicates)),
+        ],
     )
 }
 
-pub fn related(answer: &RelateAnswer) -> String {
+pub fn related(answer: &RelateAnswer) -> ModelAnswer {
     let edge = &answer.edge;
-    format!(
-        "Relationship created: observation {} -[{}]-> observation {} (weight: {:.1}, edge ID: {})",
-        edge.from_obs_id, edge.relation_type, edge.to_obs_id, edge.weight, edge.id
+    let (id, from, to, weight) = (edge.id, edge.from_obs_id, edge.to_obs_id, edge.weight);
+    let relation = line(&edge.relation_type);
+    let text = format!(
+        "Relationship created: observation {from} -[{relation}]-> observation {to} \
+         (weight: {weight:.1}, edge ID: {id})"
+    );
+    ModelAnswer::new(
+        text,
+        [
+            ("id", json!(id)),
+            ("from_id", json!(from)),
+            ("relation_type", json!(relation)),
+            ("to_id", json!(to)),
+            ("weight", json!(weight)),
+        ],
     )
 }
 
-pub fn scored(answer: &ScoreAnswer) -> String {
-    format!(
-        "Observation {} — score: {:.2}, access_count: {}, last_accessed: {}",
-        answer.observation_id,
-        answer.score,
-        answer.access_count,
-        answer.last_accessed.as_deref().unwrap_or("never")
+pub fn scored(answer: &ScoreAnswer, reader: &ModelReader) -> ModelAnswer {
+    let (id, accesses) = (answer.observation_id, answer.access_count);
+    let last = answer.last_accessed.as_deref().unwrap_or("never");
+    let score = (answer.score * 100.0).round() / 100.0;
+    let mut text = format!(
+        "Observation {id} — score: {score:.2}, access_count: {accesses}, last_accessed: {last}"
+    );
+    let mut why = None;
+    if reader.explain {
+        let (edges, citations, shown) = (answer.incoming_edges, answer.citations, answer.shown);
+        write!(text, "\nincoming edges {edges}, citations {citations}, shown {shown}")
+            .expect("a String takes any text");
+        why = Some(json!({"incoming_edges": edges, "citations": citations, "shown": shown}));
+    }
+    ModelAnswer::new(
+        text,
+        [
+            ("observation_id", json!(id)),
+            ("score", json!(score)),
+            ("access_count", json!(accesses)),
+            ("last_accessed", json!(last)),
+        ],
     )
+    .with("explain", why)
 }
 
-pub fn deleted(answer: &DeleteAnswer) -> String {
-    let how = if answer.hard { "permanently deleted" } else { "soft-deleted" };
-    format!("Memory #{} {how}", answer.id)
+pub fn deleted(answer: &DeleteAnswer) -> ModelAnswer {
+    let status = if answer.hard { "permanently deleted" } else { "soft-deleted" };
+    changed("Memory #", answer.id, status)
 }
 
-pub fn stats(answer: &StatsAnswer) -> String {
-    let projects = line(&answer.projects.join(", "));
-    let projects = if projects.is_empty() { "none yet".to_owned() } else { projects };
-    format!(
-        "Memory System Stats:\n- Sessions: {}\n- Observations: {}\n- Prompts: {}\n- Projects: {projects}",
-        answer.sessions, answer.observations, answer.prompts
-    )
+pub fn stats(answer: &StatsAnswer, reader: &ModelReader) -> ModelAnswer {
+    let all = answer.projects.len();
+    let ways = (0..=all.min(PROJECTS_MAX)).rev().map(|kept| {
+        let names: Vec<String> = answer.projects.iter().take(kept).map(|name| line(name)).collect();
+        let listed = if all == 0 { "none yet".to_owned() } else { names.join(", ") };
+        let (sessions, observations, prompts) =
+            (answer.sessions, answer.observations, answer.prompts);
+        let text = format!(
+            "Memory System Stats:\n- Sessions: {sessions}\n- Observations: {observations}\n\
+             - Prompts: {prompts}\n- Projects: {listed}"
+        );
+        let more = (kept < all).then(|| format!("{} more projects are not listed", all - kept));
+        ModelAnswer::new(
+            text,
+            [
+                ("sessions", json!(sessions)),
+                ("observations", json!(observations)),
+                ("prompts", json!(prompts)),
+                ("projects", names.iter().map(|name| field(name)).collect()),
+            ],
+        )
+        .noted(more.as_deref())
+    });
+    first_that_fits(reader.room(LIST_TOKENS), ways).unwrap_or_default()
 }
 
-pub fn archived(answer: &ChangeAnswer) -> String {
-    format!("Observation {} archived", answer.memory.id)
+pub fn archived(answer: &ChangeAnswer, reader: &ModelReader) -> ModelAnswer {
+    let back = if reader.has("mem_restore") { "mem_restore brings it back" } else { "" };
+    changed("Observation ", answer.memory.id, "archived").noted([back])
 }
 
-pub fn pinned(answer: &ChangeAnswer) -> String {
-    let how = if answer.memory.pinned { "pinned" } else { "unpinned" };
-    format!("Memory #{} {how}", answer.memory.id)
+pub fn pinned(answer: &ChangeAnswer) -> ModelAnswer {
+    let status = if answer.memory.pinned { "pinned" } else { "unpinned" };
+    changed("Memory #", answer.memory.id, status)
 }
 
-pub fn restored(answer: &ChangeAnswer) -> String {
-    format!("Memory #{} restored", answer.memory.id)
+pub fn restored(answer: &ChangeAnswer) -> ModelAnswer {
+    changed("Memory #", answer.memory.id, "restored")
 }
 
-pub fn proven(answer: &ProveAnswer) -> String {
+fn changed(what: &str, id: u64, status: &str) -> ModelAnswer {
+    let text = format!("{what}{id} {status}");
+    ModelAnswer::new(text, [("id", json!(id)), ("status", json!(status))])
+}
+
+pub fn proven(answer: &ProveAnswer, reader: &ModelReader) -> ModelAnswer {
+    let (id, bytes, root, size) = (answer.id, answer.bytes, &answer.root, answer.size);
     let of = if answer.exists { "of" } else { "that there is no" };
-    format!(
-        "Proof {of} #{} ({} bytes) for root {} over {} entries; `cortex verify-proof` checks it",
-        answer.id, answer.bytes, answer.root, answer.size
-    )
+    let said = format!("Proof {of} #{id} ({bytes} bytes) for root {root} over {size} entries");
+    let whole = ModelAnswer::new(
+        format!("{said}; `cortex verify-proof` checks it:\n{}", answer.proof),
+        [
+            ("id", json!(id)),
+            ("exists", json!(answer.exists)),
+            ("root", json!(root)),
+            ("size", json!(size)),
+            ("proof", json!(answer.proof)),
+        ],
+    );
+    match reader.max_tokens {
+        // Half a proof proves nothing.
+        Some(room) if whole.tokens() > room => {
+            let note =
+                format!("the file was left out: it takes a max_tokens of {}", whole.tokens());
+            let fields =
+                [("id", json!(id)), ("exists", json!(answer.exists)), ("proof", json!(""))];
+            ModelAnswer::new(format!("Proof {of} #{id} ({bytes} bytes)"), fields)
+                .noted([note.as_str()])
+        }
+        _ => whole,
+    }
 }

@@ -6,7 +6,10 @@
 use std::fmt::Write as _;
 
 use super::super::quotation::mark;
+use super::super::tokens;
 use super::super::untrusted::line;
+use super::excerpt::beginning;
+use super::when;
 use crate::context::ContextAnswer;
 use crate::memory::Brief;
 use crate::prompt::PromptView;
@@ -18,11 +21,39 @@ pub const RULES: &str = "## Rules";
 pub const PROPOSED: &str = "## Proposed rules (not confirmed by a person)";
 /// Percent of the budget that rules may take, those that are proposed included.
 pub const RULES_SHARE_PERCENT: usize = 40;
-/// Bytes that are set aside for what is said of lines that did not fit.
-const NOTES_BYTES: usize = 80;
+/// What is said of lines that did not fit, at its longest: room is set aside for it.
+const LEFT_OUT_MAX: &str =
+    "(1000000 more did not fit; search for what you need, or ask for more room)";
 /// Characters of a session's summary and of a prompt.
-const SUMMARY_CHARS: usize = 100;
+const SUMMARY_CHARS: usize = 200;
 const PROMPT_CHARS: usize = 120;
+
+/// How much a context may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ContextRoom {
+    Bytes(usize),
+    /// As a model reads it inside a structured answer, where a line break is two signs.
+    Tokens(usize),
+}
+
+impl ContextRoom {
+    fn size(self) -> usize {
+        match self {
+            ContextRoom::Bytes(size) | ContextRoom::Tokens(size) => size,
+        }
+    }
+
+    /// What a text with its line break takes of it.
+    fn cost(self, text: &str) -> usize {
+        match self {
+            ContextRoom::Bytes(_) => text.len() + 1,
+            ContextRoom::Tokens(_) => {
+                let quoted = serde_json::to_string(&format!("{text}\n")).unwrap_or_default();
+                tokens::estimate(&quoted)
+            }
+        }
+    }
+}
 
 /// The text, and how many lines did not fit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,8 +62,13 @@ pub struct ContextText {
     pub left_out: usize,
 }
 
-/// Writes what an answer holds within `bytes`. `left_out` lines did not fit before; `footer` comes last.
-pub fn context(answer: &ContextAnswer, bytes: usize, left_out: usize, footer: &str) -> ContextText {
+/// Writes what an answer holds within its room. `left_out` lines did not fit before; `footer` comes last.
+pub fn context(
+    answer: &ContextAnswer,
+    room: ContextRoom,
+    left_out: usize,
+    footer: &str,
+) -> ContextText {
     if answer.sessions.is_empty()
         && answer.prompts.is_empty()
         && answer.pinned.is_empty()
@@ -44,79 +80,94 @@ pub fn context(answer: &ContextAnswer, bytes: usize, left_out: usize, footer: &s
     let proposed = |brief: &&Brief| brief.proposed;
     let other = |brief: &&Brief| !rule(brief) && !proposed(brief);
     let all = || answer.pinned.iter().chain(&answer.memories);
-    let room = bytes.saturating_sub(footer.len() + NOTES_BYTES);
-    let mut page = Page { text: String::new(), left_out };
-    let share = room * RULES_SHARE_PERCENT / 100;
+    let here = answer.project.as_str();
+    let size = room.size().saturating_sub(room.cost(footer) + room.cost(LEFT_OUT_MAX));
+    let mut page = Page { text: String::new(), used: 0, left_out, room, here };
+    let share = size * RULES_SHARE_PERCENT / 100;
     let missing = page.rules(RULES, all().filter(rule).collect(), share)
         + page.rules(PROPOSED, all().filter(proposed).collect(), share);
     if missing > 0 {
         page.left_out += missing;
         let them = if missing == 1 { "rule" } else { "rules" };
         let note = format!(
-            "({missing} more {them} did not fit: mem_search with type \"rule\", or `cortex find --type constraint`, \
-             lists them)\n\n"
+            "({missing} more {them} did not fit: a search with type \"rule\", or `cortex find --type constraint`, \
+             lists them)\n"
         );
         // Where not even this fits, the last line counts them among the others.
-        if page.text.len() + note.len() <= room {
-            page.text.push_str(&note);
+        if page.used + room.cost(&note) <= size {
+            page.push(&note);
         }
     }
-    page.section("## Pinned", answer.pinned.iter().filter(other).map(memory), room);
-    page.section("## Recent Sessions", answer.sessions.iter().map(session), room);
-    page.section("## Recent Observations", answer.memories.iter().filter(other).map(memory), room);
-    page.section("## Recent Prompts", answer.prompts.iter().map(prompt), room);
-    let Page { mut text, left_out } = page;
+    let memory = |brief| memory(brief, here);
+    page.section("## Pinned", answer.pinned.iter().filter(other).map(memory), size);
+    let sessions = answer.sessions.iter().filter(|session| says_something(session));
+    page.section("## Recent Sessions", sessions.map(|it| session(it, here)), size);
+    page.section("## Recent Observations", answer.memories.iter().filter(other).map(memory), size);
+    page.section("## Recent Prompts", answer.prompts.iter().map(prompt), size);
+    let Page { mut text, left_out, .. } = page;
     if left_out > 0 {
-        writeln!(text, "({left_out} more did not fit; search for what you need)\n")
-            .expect("a String takes any text");
+        writeln!(
+            text,
+            "({left_out} more did not fit; search for what you need, or ask for more room)\n"
+        )
+        .expect("a String takes any text");
     }
     text.push_str(footer);
     ContextText { text, left_out }
 }
 
-struct Page {
+struct Page<'a> {
     text: String,
+    used: usize,
     left_out: usize,
+    room: ContextRoom,
+    /// The project that it is about: what belongs to it need not say so.
+    here: &'a str,
 }
 
-impl Page {
-    /// Writes the lines that fit below `room` under a heading, and counts the others.
-    fn section(&mut self, heading: &str, lines: impl Iterator<Item = String>, room: usize) {
+impl Page<'_> {
+    fn push(&mut self, line: &str) {
+        self.used += self.room.cost(line);
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+
+    /// Writes the lines that fit below `size` under a heading, and counts the others.
+    fn section(&mut self, heading: &str, lines: impl Iterator<Item = String>, size: usize) {
         let mut begun = false;
         for line in lines {
-            let start = if begun { 0 } else { heading.len() + 2 };
-            if self.text.len() + start + line.len() + 2 > room {
+            let start = if begun { 0 } else { self.room.cost(heading) };
+            if self.used + start + self.room.cost(&line) + self.room.cost("") > size {
                 self.left_out += 1;
                 continue;
             }
             if !begun {
-                writeln!(self.text, "{heading}").expect("a String takes any text");
+                self.push(heading);
                 begun = true;
             }
-            writeln!(self.text, "{line}").expect("a String takes any text");
+            self.push(&line);
         }
         if begun {
-            self.text.push('\n');
+            self.push("");
         }
     }
 
     /// The same for rules, in full or, where they do not fit so, by their titles. Returns how many did not fit.
     fn rules(&mut self, heading: &str, rules: Vec<&Brief>, share: usize) -> usize {
-        let size: usize = rules.iter().map(|brief| memory(brief).len() + 1).sum();
-        let fits = self.text.len() + heading.len() + 2 + size <= share;
+        let here = self.here;
+        let cost = |brief: &&Brief| self.room.cost(&memory(brief, here));
+        let whole = self.room.cost(heading) + rules.iter().map(cost).sum::<usize>();
+        let fits = self.used + whole + self.room.cost("") <= share;
+        let shown = move |brief| if fits { memory(brief, here) } else { titled(brief, here) };
         let before = std::mem::take(&mut self.left_out);
-        self.section(
-            heading,
-            rules.into_iter().map(|brief| if fits { memory(brief) } else { titled(brief) }),
-            share,
-        );
+        self.section(heading, rules.into_iter().map(shown), share);
         std::mem::replace(&mut self.left_out, before)
     }
 }
 
 /// A memory by its title alone.
-fn titled(brief: &Brief) -> String {
-    let project = if brief.project.is_empty() {
+fn titled(brief: &Brief, here: &str) -> String {
+    let project = if brief.project.is_empty() || brief.project == here {
         String::new()
     } else {
         format!(" | {}", line(&brief.project))
@@ -125,11 +176,12 @@ fn titled(brief: &Brief) -> String {
     let mark = mark(&brief.by, brief.author, &[&brief.title, &brief.preview]);
     let mark = mark.map(|mark| format!(" ({mark})")).unwrap_or_default();
     let (kind, title) = (line(&brief.kind), line(&brief.title));
-    format!("- #{} [{kind}] {title}{project}{superseded}{mark}", brief.id)
+    let when = when(&brief.created_at, brief.happened_at.as_deref());
+    format!("- #{} [{kind}] {when} {title}{project}{superseded}{mark}", brief.id)
 }
 
-fn memory(brief: &Brief) -> String {
-    let titled = titled(brief);
+fn memory(brief: &Brief, here: &str) -> String {
+    let titled = titled(brief, here);
     if brief.preview.is_empty() || brief.preview == brief.title {
         titled
     } else {
@@ -137,24 +189,26 @@ fn memory(brief: &Brief) -> String {
     }
 }
 
-fn session(session: &SessionView) -> String {
+/// True unless there is nothing but a name to be said of a session.
+fn says_something(session: &SessionView) -> bool {
+    session.summary.is_some() || session.memories > 0
+}
+
+fn session(session: &SessionView, here: &str) -> String {
     let state = if session.ended_at.is_some() { "ended" } else { "active" };
-    let summary = session.summary.as_deref().map(|text| shortened(text, SUMMARY_CHARS));
+    let summary = session.summary.as_deref().map(|text| beginning(text, SUMMARY_CHARS));
     let summary = summary.map(|text| format!(" — {}", line(&text))).unwrap_or_default();
-    format!("- **{}** ({}, {state}){summary}", line(&session.id), line(&session.project))
+    let project = if session.project.is_empty() || session.project == here {
+        String::new()
+    } else {
+        format!("{}, ", line(&session.project))
+    };
+    let count = session.memories;
+    let day = when(&session.started_at, None);
+    format!("- **{}** ({project}{day}, {state}, {count} memories){summary}", line(&session.id))
 }
 
 fn prompt(prompt: &PromptView) -> String {
-    format!("- {}: {}", prompt.created_at, line(&shortened(&prompt.content, PROMPT_CHARS)))
-}
-
-/// At most `max` characters on one line, with an ellipsis among them where something is left out.
-fn shortened(text: &str, max: usize) -> String {
-    const ELLIPSIS: &str = "...";
-    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if flat.chars().count() <= max {
-        return flat;
-    }
-    let end = flat.char_indices().nth(max - ELLIPSIS.len()).map_or(0, |(at, _)| at);
-    format!("{}{ELLIPSIS}", flat[..end].trim_end())
+    let day = when(&prompt.created_at, None);
+    format!("- {day}: {}", line(&beginning(&prompt.content, PROMPT_CHARS)))
 }

@@ -1,254 +1,263 @@
-//! Memories that were found, in lists and in full.
+//! Memories in full, what was saved around them, and what they are connected to.
+//!
+//! What must stay true: one memory is shown whole unless its reader has no room for it, and then the answer says how
+//! much is missing; of lists the nearest stay.
 
 use std::fmt::Write as _;
 
+use serde_json::{Map, Value, json};
+
 use super::super::quotation::mark;
+use super::super::tokens;
 use super::super::untrusted::{line, lines, opening};
-use super::with_note;
-use crate::graph::GraphAnswer;
-use crate::memory::Brief;
+use super::excerpt::{self, beginning};
+use super::reader::{LIST_TOKENS, ModelAnswer, ModelReader, field, first_that_fits, put};
+use super::{PROPOSED_MARK, when};
+use crate::graph::{GraphAnswer, NodeView};
+use crate::memory::{Brief, EdgeView};
 use crate::read::GetAnswer;
-use crate::search::{ArmView, HitView, SearchAnswer};
 use crate::timeline::TimelineAnswer;
 
-/// Characters of a question that an answer repeats.
-const ECHO_CHARS: usize = 200;
-/// Characters of a preview beside what each arm said.
-const ARMS_PREVIEW_CHARS: usize = 120;
-/// Beside a rule that no person has confirmed.
-const PROPOSED: &str = " (proposed, not confirmed by a person)";
-
-/// A question as an answer repeats it: whoever asked knows the rest.
-fn echoed(question: &str) -> String {
-    match question.char_indices().nth(ECHO_CHARS) {
-        Some((end, _)) => format!("{}…", line(&question[..end])),
-        None => line(question),
-    }
-}
-
-/// What stands beside a title: that it is a proposal, and whose words it is if it gives orders.
-fn beside(proposed: bool, mark: Option<String>) -> String {
-    let proposed = if proposed { PROPOSED } else { "" };
-    format!("{proposed}{}", mark.map(|mark| format!(" ({mark})")).unwrap_or_default())
-}
-
-fn beside_hit(hit: &HitView) -> String {
-    beside(hit.proposed, mark(&hit.by, hit.author, &[&hit.title, &hit.preview]))
-}
-
-fn beside_brief(brief: &Brief) -> String {
-    beside(brief.proposed, mark(&brief.by, brief.author, &[&brief.title, &brief.preview]))
-}
-
-/// True if memories were found, but none by a word of the question.
-fn by_meaning_alone(found: &SearchAnswer) -> bool {
-    let worded = |arm: &ArmView| arm.arm == "words" && arm.score > 0.0;
-    found.mode != "newest" && !found.hits.iter().flat_map(|hit| &hit.arms).any(worded)
-}
-
-/// What a search found.
-pub fn found(found: &SearchAnswer) -> String {
-    with_note(listed(found), found.note.as_deref().unwrap_or_default())
-}
-
-fn listed(found: &SearchAnswer) -> String {
-    if found.hits.is_empty() {
-        let elsewhere = found.elsewhere.as_deref().map(|text| format!("\n{}", line(text)));
-        return format!(
-            "No memories found for: \"{}\"{}",
-            echoed(&found.query),
-            elsewhere.unwrap_or_default()
-        );
-    }
-    let is_answered = found.answerable.as_ref().is_none_or(|it| it.level != "nothing");
-    let mut text = if is_answered {
-        format!("Found {} memories:\n\n", found.hits.len())
-    } else {
-        format!("Nothing here seems to answer this. The nearest {}:\n\n", found.hits.len())
-    };
-    for (n, hit) in found.hits.iter().enumerate() {
-        let standing =
-            if hit.standing == "current" { String::new() } else { format!(" ({})", hit.standing) };
-        let (kind, title) = (line(&hit.kind), line(&hit.title));
-        writeln!(text, "[{}] #{} ({kind}) — {title}{standing}{}", n + 1, hit.id, beside_hit(hit))
-            .expect("a String takes any text");
-        let more = if hit.cut { " [preview]" } else { "" };
-        write!(text, "    {}{more}\n    {}", opening(&hit.preview), hit.created_at)
-            .expect("a String takes any text");
-        if !hit.project.is_empty() {
-            write!(text, " | project: {}", line(&hit.project)).expect("a String takes any text");
-        }
-        writeln!(text, " | scope: {}", hit.scope).expect("a String takes any text");
-        let related = [("superseded by", &hit.superseded_by), ("contradicts", &hit.contradicts)];
-        for (relation, others) in related {
-            for other in others {
-                writeln!(text, "    {relation} #{}: {}", other.id, line(&other.title))
-                    .expect("a String takes any text");
-            }
-        }
-        text.push('\n');
-    }
-    if found.hits.iter().any(|hit| hit.cut) {
-        text.push_str("---\nPreviews are 300 characters; mem_get_observation(id) has the rest.\n");
-    }
-    if by_meaning_alone(found) {
-        text.push_str("Note: no memory has a word of the question; these are nearest in meaning.");
-    }
-    text.trim_end().to_owned()
-}
-
-/// What a search found, with the share of each arm.
-pub fn found_by_arms(found: &SearchAnswer) -> String {
-    with_note(listed_by_arms(found), found.note.as_deref().unwrap_or_default())
-}
-
-fn listed_by_arms(found: &SearchAnswer) -> String {
-    if found.hits.is_empty() {
-        return format!("No results found for \"{}\"", echoed(&found.query));
-    }
-    let mut text = format!(
-        "Search results for \"{}\" [{}] ({} found):\n",
-        echoed(&found.query),
-        found.mode,
-        found.hits.len()
-    );
-    for (n, hit) in found.hits.iter().enumerate() {
-        let preview: String = hit.preview.chars().take(ARMS_PREVIEW_CHARS).collect();
-        writeln!(
-            text,
-            "{}. [{}] {} ({}, rank: {:.2}){}",
-            n + 1,
-            hit.id,
-            line(&hit.title),
-            line(&hit.kind),
-            hit.rank,
-            beside_hit(hit)
-        )
-        .expect("a String takes any text");
-        let arms: Vec<String> = hit
-            .arms
-            .iter()
-            .filter(|arm| arm.score > 0.0)
-            .map(|arm| format!("{} {:.2}", arm.arm, arm.score))
-            .collect();
-        writeln!(text, "   {}\n   {}", opening(&preview), arms.join(", "))
-            .expect("a String takes any text");
-    }
-    text.trim_end().to_owned()
-}
+/// Characters of a neighbour, the longest that fits first.
+const NEIGHBOUR_CHARS: [usize; 5] = [150, 100, 60, 30, 0];
+/// Tokens that are set aside for what is said of a text that is cut.
+const CUT_NOTE_TOKENS: usize = 25;
 
 /// One memory in full. What gives orders and is not a person's stands between two rules that name its author.
-pub fn memory(got: &GetAnswer) -> String {
-    let memory = &got.memory;
-    let mut text = format!("#{} [{}] {}\n", memory.id, line(&memory.kind), line(&memory.title));
-    let content = lines(&memory.content);
-    match mark(&memory.by, memory.author, &[&memory.title, &memory.content]) {
-        Some(mark) => {
-            let id = memory.id;
-            writeln!(text, "--- memory #{id} ({mark}) ---\n{content}\n--- end of memory #{id} ---")
+pub fn memory(got: &GetAnswer, reader: &ModelReader) -> ModelAnswer {
+    let whole = memory_of(got, reader, &got.memory.content, None);
+    let Some(room) = reader.max_tokens.filter(|room| whole.tokens() > *room) else { return whole };
+    // What is not content is there whatever it costs; the content gets the rest.
+    let around = memory_of(got, reader, "", None).tokens() + CUT_NOTE_TOKENS;
+    let content = &got.memory.content;
+    let mut kept = beginning_of(content, room.saturating_sub(around));
+    loop {
+        let (shown, all) = (kept.chars().count(), content.chars().count());
+        let said = format!("cut: {shown} of {all} characters; a larger max_tokens shows more");
+        let answer = memory_of(got, reader, kept, Some(&said));
+        if answer.tokens() <= room || kept.is_empty() {
+            return answer;
         }
-        None => writeln!(text, "{content}"),
+        kept = &kept[..kept.floor_char_boundary(kept.len() * 9 / 10)];
     }
-    .expect("a String takes any text");
-    for (name, value) in [
-        ("Session", &memory.session_id),
-        ("Project", &memory.project),
-        ("Scope", &memory.scope),
-        ("Topic", &memory.topic_key),
-        ("Created", &memory.created_at),
+}
+
+/// As much of a text as costs at most so many tokens.
+fn beginning_of(text: &str, room: usize) -> &str {
+    let (mut fits, mut too_much) = (0, text.len() + 1);
+    while fits + 1 < too_much {
+        let middle = fits.midpoint(too_much);
+        let end = text.floor_char_boundary(middle);
+        if tokens::estimate(&text[..end]) <= room { fits = middle } else { too_much = middle }
+    }
+    &text[..text.floor_char_boundary(fits)]
+}
+
+fn memory_of(
+    got: &GetAnswer,
+    reader: &ModelReader,
+    content: &str,
+    cut: Option<&str>,
+) -> ModelAnswer {
+    let memory = &got.memory;
+    let (id, kind, title) = (memory.id, line(&memory.kind), line(&memory.title));
+    let content = lines(content);
+    let content = match mark(&memory.by, memory.author, &[&memory.title, &memory.content]) {
+        Some(mark) => {
+            format!("--- memory #{id} ({mark}) ---\n{content}\n--- end of memory #{id} ---")
+        }
+        None => content,
+    };
+    let mut text = format!("#{id} [{kind}] {title}\n{content}\n");
+    let mut fields = Map::new();
+    put(&mut fields, "id", id);
+    put(&mut fields, "type", field(&kind));
+    put(&mut fields, "title", field(&title));
+    // The rules around it are ours.
+    fields.insert("content".to_owned(), Value::String(content));
+    let author = if memory.author.is_person() {
+        String::new()
+    } else {
+        format!("{} ({})", memory.by, memory.author.name())
+    };
+    let proposed = if memory.proposed { "no person has confirmed this rule" } else { "" };
+    let counted = |n: u32, from: u32| if n > from { n.to_string() } else { String::new() };
+    let named = |ids: &[u64]| ids.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+    let revisions = counted(memory.latest, 1);
+    let duplicates = counted(memory.duplicates, 0);
+    let (replaced, contradicted) = (named(&got.superseded_by), named(&got.contradicted_by));
+    let happened = memory.happened_at.as_deref().unwrap_or_default();
+    for (name, key, value) in [
+        ("Session", "session_id", memory.session_id.as_str()),
+        ("Project", "project", &memory.project),
+        ("Scope", "scope", &memory.scope),
+        ("Topic", "topic_key", &memory.topic_key),
+        ("Happened", "happened_at", happened),
+        ("Created", "created_at", &memory.created_at),
+        ("Author", "author", &author),
+        ("Proposed", "proposed", proposed),
+        ("Revisions", "revisions", &revisions),
+        ("Duplicates", "duplicates", &duplicates),
+        ("Superseded by", "superseded_by", &replaced),
+        ("Contradicted by", "contradicted_by", &contradicted),
     ] {
         if !value.is_empty() {
             writeln!(text, "{name}: {}", line(value)).expect("a String takes any text");
+            put(&mut fields, key, field(value));
         }
     }
-    if !memory.author.is_person() {
-        writeln!(text, "Author: {} ({})", line(&memory.by), memory.author.name())
-            .expect("a String takes any text");
+    if reader.explain {
+        let (accesses, citations) = (memory.accesses, memory.citations);
+        writeln!(
+            text,
+            "{} | entry {} | {accesses} accesses, {citations} citations",
+            memory.uri, memory.entry
+        )
+        .expect("a String takes any text");
+        let why = json!({
+            "uri": memory.uri, "entry": memory.entry, "accesses": accesses, "citations": citations,
+        });
+        put(&mut fields, "explain", why);
     }
-    if memory.proposed {
-        text.push_str("Proposed: no person has confirmed this rule\n");
-    }
-    if memory.latest > 1 {
-        writeln!(text, "Revisions: {}", memory.latest).expect("a String takes any text");
-    }
-    if memory.duplicates > 0 {
-        writeln!(text, "Duplicates: {}", memory.duplicates).expect("a String takes any text");
-    }
-    for (name, ids) in
-        [("Superseded by", &got.superseded_by), ("Contradicted by", &got.contradicted_by)]
-    {
-        if !ids.is_empty() {
-            let ids: Vec<String> = ids.iter().map(|id| format!("#{id}")).collect();
-            writeln!(text, "{name}: {}", ids.join(", ")).expect("a String takes any text");
-        }
-    }
-    text.trim_end().to_owned()
+    let text = text.trim_end().to_owned();
+    ModelAnswer { text, structured: fields }.noted(cut)
 }
 
 /// What was saved around a memory.
-pub fn timeline(answer: &TimelineAnswer) -> String {
-    let one = |brief: &Brief| {
-        format!(
-            "#{} [{}] {}{} — {}\n",
-            brief.id,
-            line(&brief.kind),
-            line(&brief.title),
-            beside_brief(brief),
-            line(&brief.preview)
-        )
-    };
+pub fn timeline(answer: &TimelineAnswer, reader: &ModelReader) -> ModelAnswer {
+    let most = answer.before.len().max(answer.after.len());
+    let shorter = NEIGHBOUR_CHARS.into_iter().map(|chars| (most, chars));
+    let fewer = (0..most).rev().map(|kept| (kept, 0));
+    let ways = shorter.chain(fewer).map(|(kept, chars)| timeline_of(answer, kept, chars));
+    first_that_fits(reader.room(LIST_TOKENS), ways).unwrap_or_default()
+}
+
+/// At most `kept` neighbours on each side, with so many characters of each.
+fn timeline_of(answer: &TimelineAnswer, kept: usize, chars: usize) -> ModelAnswer {
+    let before = &answer.before[answer.before.len().saturating_sub(kept)..];
+    let after = &answer.after[..answer.after.len().min(kept)];
+    let left_out = answer.before.len() + answer.after.len() - before.len() - after.len();
     let mut text = String::new();
+    let mut fields = Map::new();
     if let Some(session) = &answer.session {
-        writeln!(text, "Session: {} ({})", line(&session.id), session.started_at)
-            .expect("a String takes any text");
+        let said = format!("{} ({})", line(&session.id), session.started_at);
+        writeln!(text, "Session: {said}").expect("a String takes any text");
+        put(&mut fields, "session", field(&said));
     }
+    let neighbours = |briefs: &[Brief], text: &mut String| -> Vec<Value> {
+        let mut list = Vec::new();
+        for brief in briefs {
+            let preview = line(&beginning(&brief.preview, chars));
+            let shown = if preview.is_empty() { String::new() } else { format!(" — {preview}") };
+            writeln!(text, "{}{shown}", titled(brief)).expect("a String takes any text");
+            list.push(Value::Object(brief_fields(brief, preview)));
+        }
+        list
+    };
     text.push_str("--- Before ---\n");
-    answer.before.iter().for_each(|brief| text.push_str(&one(brief)));
+    let before = neighbours(before, &mut text);
     let focus = &answer.focus;
-    writeln!(
-        text,
-        ">>> #{} [{}] {}{} <<<\n{}\n{}\n--- After ---",
-        focus.id,
-        line(&focus.kind),
-        line(&focus.title),
-        beside_brief(focus),
-        opening(&focus.preview),
-        focus.created_at
-    )
-    .expect("a String takes any text");
-    answer.after.iter().for_each(|brief| text.push_str(&one(brief)));
-    text.trim_end().to_owned()
+    let shown = opening(&beginning(&focus.preview, chars.max(NEIGHBOUR_CHARS[0]) * 3));
+    writeln!(text, ">>> {} <<<\n{shown}\n--- After ---", titled(focus))
+        .expect("a String takes any text");
+    let focus = brief_fields(focus, shown);
+    let after = neighbours(after, &mut text);
+    fields.insert("before".to_owned(), Value::Array(before));
+    fields.insert("focus".to_owned(), Value::Object(focus));
+    fields.insert("after".to_owned(), Value::Array(after));
+    let note = (left_out > 0)
+        .then(|| format!("{left_out} farther ones did not fit; a larger max_tokens shows them"));
+    let text = text.trim_end().to_owned();
+    ModelAnswer { text, structured: fields }.noted(note.as_deref())
+}
+
+/// `#7 [decision] 2026-11-18 Title`, with whose words it is.
+fn titled(brief: &Brief) -> String {
+    let (id, kind, title) = (brief.id, line(&brief.kind), excerpt::title(&brief.title));
+    let when = when(&brief.created_at, brief.happened_at.as_deref());
+    let beside = marks(brief).map(|mark| format!(" ({mark})")).unwrap_or_default();
+    format!("#{id} [{kind}] {when} {title}{beside}")
+}
+
+fn marks(brief: &Brief) -> Option<String> {
+    let proposed = brief.proposed.then(|| PROPOSED_MARK.to_owned());
+    let quoted = mark(&brief.by, brief.author, &[&brief.title, &brief.preview]);
+    let said: Vec<String> = [proposed, quoted].into_iter().flatten().collect();
+    (!said.is_empty()).then(|| said.join("; "))
+}
+
+fn brief_fields(brief: &Brief, preview: String) -> Map<String, Value> {
+    let mut fields = Map::new();
+    put(&mut fields, "id", brief.id);
+    put(&mut fields, "type", field(&brief.kind));
+    put(&mut fields, "date", when(&brief.created_at, brief.happened_at.as_deref()));
+    put(&mut fields, "title", field(&excerpt::title(&brief.title)));
+    put(&mut fields, "text", field(&preview));
+    put(&mut fields, "mark", marks(brief));
+    fields
 }
 
 /// What a walk found, nearest first, and the edges it went along.
-pub fn walked(answer: &GraphAnswer) -> String {
+pub fn walked(answer: &GraphAnswer, reader: &ModelReader) -> ModelAnswer {
     let (id, depth) = (answer.id, answer.depth);
     if answer.nodes.is_empty() {
-        return format!("No related observations found for ID {id} (depth: {depth})");
+        let said = format!("No related observations found for ID {id} (depth: {depth})");
+        return ModelAnswer::new(
+            said.clone(),
+            [("notes", json!([said])), ("nodes", json!([])), ("edges", json!([]))],
+        );
     }
-    let count = answer.nodes.len();
-    let mut text =
-        format!("Related observations for ID {id} (depth: {depth}, found: {count}):\n\n");
-    for node in &answer.nodes {
-        let mark = if node.superseded { ", superseded" } else { "" };
-        let (title, kind) = (line(&node.title), line(&node.kind));
-        writeln!(
-            text,
-            "- [{}] {title} ({kind}, {} hops{mark}) — {}",
-            node.id,
-            node.hop,
-            line(&node.preview)
-        )
-        .expect("a String takes any text");
+    let all = answer.nodes.len();
+    let shorter = [80, 40, 0].into_iter().map(|chars| (all, chars));
+    let fewer = (0..all).rev().map(|kept| (kept, 0));
+    let ways = shorter.chain(fewer).map(|(kept, chars)| walked_to(answer, kept, chars));
+    first_that_fits(reader.room(LIST_TOKENS), ways).unwrap_or_default()
+}
+
+/// The `kept` nearest, and the edges among them.
+fn walked_to(answer: &GraphAnswer, kept: usize, chars: usize) -> ModelAnswer {
+    let (id, depth, count) = (answer.id, answer.depth, answer.nodes.len());
+    let mut text = format!("Related observations for ID {id} (depth: {depth}, found: {count}):\n");
+    let nodes = &answer.nodes[..kept];
+    let mut listed = Vec::new();
+    for node in nodes {
+        let (fields, said) = node_of(node, chars);
+        writeln!(text, "{said}").expect("a String takes any text");
+        listed.push(Value::Object(fields));
     }
-    text.push('\n');
-    for edge in &answer.edges {
-        writeln!(
-            text,
-            "{} -[{} {:.1}]-> {} (edge {})",
-            edge.from_obs_id, edge.relation_type, edge.weight, edge.to_obs_id, edge.id
-        )
-        .expect("a String takes any text");
+    let is_shown = |end: u64| end == id || nodes.iter().any(|node| node.id == end);
+    let among = |edge: &&EdgeView| is_shown(edge.from_obs_id) && is_shown(edge.to_obs_id);
+    let edges: Vec<String> = answer.edges.iter().filter(among).map(edge).collect();
+    for edge in &edges {
+        writeln!(text, "{edge}").expect("a String takes any text");
     }
-    text.trim_end().to_owned()
+    let left_out = (kept < count).then(|| {
+        format!("{} farther ones did not fit; a larger max_tokens shows them", count - kept)
+    });
+    let capped = answer.capped.then(|| "there is more than a walk may reach".to_owned());
+    let notes: Vec<String> = [left_out, capped].into_iter().flatten().collect();
+    ModelAnswer::new(text.trim_end(), [("nodes", json!(listed)), ("edges", json!(edges))])
+        .noted(notes.iter().map(String::as_str))
+}
+
+fn node_of(node: &NodeView, chars: usize) -> (Map<String, Value>, String) {
+    let (title, kind) = (excerpt::title(&node.title), line(&node.kind));
+    let preview = line(&beginning(&node.preview, chars));
+    let shown = if preview.is_empty() { String::new() } else { format!(" — {preview}") };
+    let state = if node.superseded { ", superseded" } else { "" };
+    let said = format!("- [{}] {title} ({kind}, {} hops{state}){shown}", node.id, node.hop);
+    let mut fields = Map::new();
+    put(&mut fields, "id", node.id);
+    put(&mut fields, "title", field(&title));
+    put(&mut fields, "type", field(&kind));
+    put(&mut fields, "hops", node.hop);
+    put(&mut fields, "text", field(&preview));
+    put(&mut fields, "state", if node.superseded { "superseded" } else { "" });
+    (fields, said)
+}
+
+/// `7 -[supersedes 1.0]-> 3 (edge 9)`
+fn edge(edge: &EdgeView) -> String {
+    let (from, to, relation) = (edge.from_obs_id, edge.to_obs_id, line(&edge.relation_type));
+    format!("{from} -[{relation} {:.1}]-> {to} (edge {})", edge.weight, edge.id)
 }

@@ -77,7 +77,7 @@ pub(crate) fn run(args: &ContextArgs, inv: &Invocation, out: &mut Output) -> Com
     let project = args.named.clone().or_else(|| args.project.clone());
     if args.recent {
         let (scope, limit) = (args.scope.clone(), args.limit);
-        let request = ContextRequest { project, scope, limit, max_bytes: None };
+        let request = ContextRequest { project, scope, limit, ..ContextRequest::default() };
         let answer = inv.ask(request)?;
         return out.either(&answer, answer.text.trim_end());
     }

@@ -144,6 +144,7 @@ fn proved_memory(uri: String, head: &Head, version: &Version, body: Option<&Body
         topic_key: head.topic_key.clone().unwrap_or_default(),
         created_at: head.created.rfc3339(),
         updated_at: head.updated.rfc3339(),
+        happened_at: None,
         uri,
         memory_type: head.memory_type.name().to_owned(),
         version: version.n,

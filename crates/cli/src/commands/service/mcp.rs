@@ -29,10 +29,11 @@ const BY: &str = "mcp";
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex mcp
-  cortex mcp --tools=agent
+  cortex mcp --tools=core
+  cortex mcp --tools=all,extra
   cortex mcp --tools=mem_save,mem_search")]
 pub(crate) struct McpArgs {
-    /// agent, admin, all, or names of tools, with commas between
+    /// core (8 tools that suffice), agent (15), admin (4), all (those 19), extra, or names, with commas between
     #[arg(long, value_name = "TOOLS", default_value = "all")]
     tools: String,
     /// The tools of this talent instead, within its grant; for programs that run a talent's loop themselves

@@ -6,8 +6,9 @@ use api::bulletin::BulletinRequest;
 use api::channel::ChannelListRequest;
 use api::mind::{BudgetRequest, JobsRequest, PauseJobRequest, RunJobRequest, RunsRequest};
 use api::read::{GetRequest, ListRequest};
+use api::render::model::{self, ModelReader};
+use api::render::people;
 use api::render::untrusted::{line, lines};
-use api::render::{model, people};
 use api::search::SearchRequest;
 use api::session::{SessionGetRequest, SessionListRequest};
 use mind::supervision::{ProcessId, ProcessStatus};
@@ -131,7 +132,7 @@ impl Host {
     pub(super) fn recall_reply(&self, caller: &Caller, query: String) -> Result<AdminReply> {
         let request = SearchRequest { query, limit: Some(10), ..SearchRequest::default() };
         let found = self.service.search(caller, request)?;
-        Ok((model::found(&found), value(&found)?))
+        Ok((model::found(&found, &ModelReader::default()).text, value(&found)?))
     }
 
     pub(super) fn memory_reply(&self, caller: &Caller, id: u64) -> Result<AdminReply> {

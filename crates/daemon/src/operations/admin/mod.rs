@@ -125,7 +125,7 @@ impl Host {
             AdminQuestion::Remember { text } => {
                 let request = SaveRequest { content: text, ..SaveRequest::default() };
                 let saved = self.service.save(caller, request)?;
-                Ok((model::saved(&saved), value(&saved)?))
+                Ok((model::saved(&saved).text, value(&saved)?))
             }
             AdminQuestion::Memory { id } => self.memory_reply(caller, id),
             AdminQuestion::Forget { id } => {
