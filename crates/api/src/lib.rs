@@ -41,6 +41,7 @@ pub mod journal;
 pub mod memory;
 pub mod mind;
 pub mod operation;
+pub mod past;
 pub mod projects;
 pub mod prompt;
 pub mod proof;

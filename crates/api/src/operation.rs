@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     activity, admin, archive, attest, audit, auditor, backup, bulletin, bundle, capture, change,
-    channel, compact, context, find, grants, graph, health, history, journal, mind, projects,
+    channel, compact, context, find, grants, graph, health, history, journal, mind, past, projects,
     prompt, proof, read, save, score, search, session, stats, timeline, upkeep,
 };
 
@@ -142,4 +142,20 @@ operations! {
     RestoreBackup "restore_backup": backup::RestoreBackupRequest => backup::RestoreBackupAnswer;
     Salvage "salvage": backup::SalvageRequest => backup::ActorCopy;
     Compact "compact": compact::CompactContextRequest => compact::CompactContextAnswer;
+    PastState "past_state": past::PastStateRequest => past::PastStateAnswer;
+    PastRead "past_read": past::PastReadRequest => past::PastReadAnswer;
+    PastSessions "past_sessions": past::PastSessionsRequest => past::PastSessionsAnswer;
+    PastShow "past_show": past::PastShowRequest => past::PastShowAnswer;
+    PastResume "past_resume": past::PastResumeRequest => past::PastResumeAnswer;
+    PastSearch "past_search": past::PastSearchRequest => past::PastSearchAnswer;
+    PastForget "past_forget": past::PastForgetRequest => past::PastForgetAnswer;
+    PastRestore "past_restore": past::PastRestoreRequest => past::PastRestoreAnswer;
+    PastTombstones "past_tombstones": past::PastTombstonesRequest => past::PastTombstonesAnswer;
+    PastExclude "past_exclude": past::PastExcludeRequest => past::PastExcludeAnswer;
+    PastCheck "past_check": past::PastCheckRequest => past::PastCheckAnswer;
+    PastRebuild "past_rebuild": past::PastRebuildRequest => past::PastRebuildAnswer;
+    PastWork "past_work": past::PastWorkRequest => past::PastWorkAnswer;
+    PastReport "past_report": past::PastReportRequest => past::PastReportAnswer;
+    PastKeep "past_keep": past::PastKeepRequest => past::PastKeepAnswer;
+    PastHandOver "past_hand_over": past::PastHandOverRequest => past::PastHandOverAnswer;
 }

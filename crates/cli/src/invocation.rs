@@ -234,6 +234,19 @@ impl Invocation {
         Caller { watch: Some(watch), ..self.caller.clone() }
     }
 
+    /// Who asks.
+    pub(crate) fn caller(&self) -> &Caller {
+        &self.caller
+    }
+
+    /// Variables that say where agents keep their files, as far as they are set.
+    pub(crate) fn variables_of_agents(&self) -> BTreeMap<String, String> {
+        let set = |name: &&str| {
+            self.variables.get(*name).map(|value| ((*name).to_owned(), value.clone()))
+        };
+        ::past::VARIABLES.iter().filter_map(set).collect()
+    }
+
     /// True if nobody else uses these operations.
     pub(crate) fn is_own(&self) -> bool {
         self.own

@@ -28,6 +28,7 @@ use crate::commands::memories::{
 };
 use crate::commands::mind::{admin, attest, bulletin, compact, jobs, salience};
 use crate::commands::models::{eval, language, model};
+use crate::commands::past;
 use crate::commands::proofs::{
     checkpoint, diff, journal, prove, root, snapshot, verify, verify_proof,
 };
@@ -118,6 +119,12 @@ enum HomeCommand {
     ScopeList(scope::ListArgs),
     ScopeKeygen(scope::KeygenArgs),
     Model(model::ModelArgs),
+    Past(past::PastArgs),
+    Fix(past::work::FixArgs),
+    How(past::work::HowArgs),
+    Blame(past::work::BlameArgs),
+    Friction(past::work::FrictionArgs),
+    Keep(past::work::KeepArgs),
 }
 
 /// Commands that need no home, or one of their own, or the daemon itself: never run by the daemon.
@@ -370,6 +377,12 @@ fn run_at_home(command: &HomeCommand, inv: &Invocation, out: &mut Output) -> Com
         HomeCommand::Mind(args) => jobs::run(args, inv, out),
         HomeCommand::Budget(args) => jobs::budget(args, inv, out),
         HomeCommand::Admin(args) => admin::run(args, inv, out),
+        HomeCommand::Past(args) => past::run(args, inv, out),
+        HomeCommand::Fix(args) => past::work::fix(args, inv, out),
+        HomeCommand::How(args) => past::work::how(args, inv, out),
+        HomeCommand::Blame(args) => past::work::blame(args, inv, out),
+        HomeCommand::Friction(args) => past::work::friction(args, inv, out),
+        HomeCommand::Keep(args) => past::work::keep(args, inv, out),
     }
 }
 

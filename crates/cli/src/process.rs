@@ -41,7 +41,10 @@ pub(crate) fn own_variables() -> BTreeMap<String, String> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .filter(|(name, value)| {
-            !value.is_empty() && (name.starts_with("CORTEX_") || VARIABLES.contains(&name.as_str()))
+            let name = name.as_str();
+            // Those of agents say where the past is.
+            let is_read = VARIABLES.contains(&name) || past::VARIABLES.contains(&name);
+            !value.is_empty() && (name.starts_with("CORTEX_") || is_read)
         })
         .collect()
 }

@@ -120,6 +120,22 @@ answered! {
     RestoreBackup service restore_backup: api::backup::RestoreBackupRequest;
     Salvage service salvage: api::backup::SalvageRequest;
     Compact service compact: api::compact::CompactContextRequest;
+    PastState service past_state: api::past::PastStateRequest;
+    PastRead service past_read: api::past::PastReadRequest;
+    PastSessions service past_sessions: api::past::PastSessionsRequest;
+    PastShow service past_show: api::past::PastShowRequest;
+    PastResume service past_resume: api::past::PastResumeRequest;
+    PastSearch service past_search: api::past::PastSearchRequest;
+    PastForget service past_forget: api::past::PastForgetRequest;
+    PastRestore service past_restore: api::past::PastRestoreRequest;
+    PastTombstones service past_tombstones: api::past::PastTombstonesRequest;
+    PastExclude service past_exclude: api::past::PastExcludeRequest;
+    PastCheck service past_check: api::past::PastCheckRequest;
+    PastRebuild service past_rebuild: api::past::PastRebuildRequest;
+    PastWork service past_work: api::past::PastWorkRequest;
+    PastReport service past_report: api::past::PastReportRequest;
+    PastKeep service past_keep: api::past::PastKeepRequest;
+    PastHandOver service past_hand_over: api::past::PastHandOverRequest;
 }
 
 /// Runs an operation inside a span that names it, whose memory it is about and who asks; tells what went wrong here.

@@ -32,7 +32,7 @@ pub enum WorkKind {
 }
 
 /// Operations that change something and end soon.
-const WRITES: [&str; 21] = [
+const WRITES: [&str; 22] = [
     "archive",
     "attest",
     "budget",
@@ -42,6 +42,7 @@ const WRITES: [&str; 21] = [
     "delete",
     "grant",
     "mind_pause",
+    "past_keep",
     "pin",
     "prompt_save",
     "relate",
@@ -56,7 +57,7 @@ const WRITES: [&str; 21] = [
     "update",
 ];
 /// Operations that look at everything, or wait for a model.
-const LONG: [&str; 13] = [
+const LONG: [&str; 21] = [
     "admin",
     "admin_question",
     "audit",
@@ -68,6 +69,14 @@ const LONG: [&str; 13] = [
     "merge_projects",
     "mind_run",
     "mind_undo",
+    "past_check",
+    "past_exclude",
+    "past_forget",
+    "past_read",
+    "past_rebuild",
+    "past_report",
+    "past_restore",
+    "past_work",
     "sweep",
     "tool_ask",
 ];

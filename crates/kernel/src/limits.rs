@@ -28,6 +28,8 @@ pub const EDGES_PER_MEMORY_MAX: u32 = 10_000;
 pub const CITATIONS_MAX: usize = 256;
 /// Memories in one batch of accesses.
 pub const TOUCHES_MAX: usize = 1_024;
+/// Digests of one tombstone of the past; what has more becomes several.
+pub const PAST_MEMBERS_MAX: usize = 4_096;
 /// Memories in one compaction.
 pub const COMPACT_ITEMS_MAX: usize = 4_096;
 

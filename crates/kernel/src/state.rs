@@ -221,6 +221,25 @@ impl View<'_> {
         self.record("grant", &keys::grant(id))
     }
 
+    /// The entries that made the tombstones of a subject of the past.
+    pub fn past_tombstones_of(&self, subject: Digest) -> Result<Vec<u64>> {
+        self.past_tombstones_in(&keys::past_tombstones_of(subject))
+    }
+
+    /// The entries that made every tombstone of the past that still holds.
+    pub fn past_tombstones(&self) -> Result<Vec<u64>> {
+        self.past_tombstones_in(&keys::past_tombstones())
+    }
+
+    fn past_tombstones_in(&self, prefix: &[u8]) -> Result<Vec<u64>> {
+        let mut seqs = Vec::new();
+        self.scan(&KeyRange::prefix(prefix), &mut |key, _| {
+            seqs.extend(keys::trailing_u64(key));
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(seqs)
+    }
+
     pub fn is_revoked(&self, grant: Digest) -> Result<bool> {
         Ok(self.get(&keys::revoked(grant))?.is_some())
     }

@@ -8,8 +8,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use past::{
-    Exclusion, MemoryTombstones, Past, PastReadRequest, PastSearchRequest, PastSurroundings,
-    ReadWorld,
+    Exclusion, MemoryTombstones, Past, PastSurroundings, ReadScope, ReadWorld, TurnQuestion,
 };
 use serde_json::json;
 
@@ -131,7 +130,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (surroundings, exclusion) = (PastSurroundings::of_home(home), Exclusion::default());
     let tombstones = MemoryTombstones::default();
     let answer = past.read(
-        &PastReadRequest::default(),
+        &ReadScope::default(),
         &mut ReadWorld {
             surroundings: &surroundings,
             exclusion: &exclusion,
@@ -154,10 +153,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     );
     for question in ["kalo ten", "velsu mi raor", "quero stane bufi"] {
         let start = Instant::now();
-        let found = past.search(&PastSearchRequest {
-            question: question.to_owned(),
-            ..PastSearchRequest::default()
-        })?;
+        let found = past
+            .search(&TurnQuestion { question: question.to_owned(), ..TurnQuestion::default() })?;
         println!(
             "{question:?}: {} of {} turns, {:?}",
             found.hits.len(),

@@ -227,6 +227,15 @@ impl<'a> Assembler<'a> {
         row.hide_title();
         let goes_on = is_first && !self.is_from_start;
         let cursor = if goes_on { std::mem::take(&mut self.cursor) } else { TurnCursor::Before };
+        // What follows in a turn that was forgotten meanwhile is a part of it.
+        let is_forgotten = match &cursor {
+            TurnCursor::Turn(turn) => self.parts.tombstones.has_turn(&row.info.key(), *turn),
+            TurnCursor::Copy(agent, id, turn) => {
+                self.parts.tombstones.has_turn(&format!("{}:{id}", agent.name()), *turn)
+            }
+            TurnCursor::Before | TurnCursor::Nowhere => false,
+        };
+        let cursor = if is_forgotten { TurnCursor::Nowhere } else { cursor };
         let live = if goes_on {
             (1..=row.turns).filter(|turn| !row.undone.contains(turn)).collect()
         } else {

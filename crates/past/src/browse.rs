@@ -19,7 +19,7 @@ use crate::store::Past;
 
 /// Which sessions are asked for. Without a limit as many as a list may have.
 #[derive(Clone, Debug, Default)]
-pub struct PastSessionsRequest {
+pub struct SessionScope {
     pub agent: Option<PastAgent>,
     /// A folder or one above it; `*` and `**` stand for any.
     pub folder: Option<String>,
@@ -30,15 +30,15 @@ pub struct PastSessionsRequest {
 }
 
 #[derive(Clone, Debug, Serialize)]
-pub struct PastSessionsAnswer {
+pub struct SessionList {
     /// Newest first.
-    pub sessions: Vec<PastSessionView>,
+    pub sessions: Vec<SessionState>,
     /// How many there are that the list does not show.
     pub left_out: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct PastSessionView {
+pub struct SessionState {
     /// `AGENT:SESSION`.
     pub reference: String,
     #[serde(flatten)]
@@ -52,7 +52,7 @@ pub struct PastSessionView {
 }
 
 #[derive(Clone, Debug)]
-pub struct PastShowRequest {
+pub struct TurnScope {
     /// A session, or a turn.
     pub reference: String,
     /// Turns before and after the one that is named.
@@ -62,15 +62,15 @@ pub struct PastShowRequest {
 }
 
 #[derive(Clone, Debug, Serialize)]
-pub struct PastShowAnswer {
-    pub session: PastSessionView,
-    pub turns: Vec<PastTurnView>,
+pub struct TurnList {
+    pub session: SessionState,
+    pub turns: Vec<TurnRecord>,
     /// Items that were left out because there are too many.
     pub left_out: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct PastTurnView {
+pub struct TurnRecord {
     pub reference: String,
     pub turn: u32,
     pub at: i64,
@@ -80,7 +80,7 @@ pub struct PastTurnView {
 
 /// How a session goes on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct PastResumeAnswer {
+pub struct ResumeCommand {
     pub reference: String,
     pub folder: Option<String>,
     /// The command as words.
@@ -91,27 +91,29 @@ pub struct PastResumeAnswer {
 
 /// The past as a whole.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct PastStateAnswer {
-    pub agents: BTreeMap<&'static str, PastAgentState>,
+pub struct PastContents {
+    pub agents: BTreeMap<&'static str, AgentShare>,
     pub segments: u64,
     pub bytes: u64,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct PastAgentState {
+pub struct AgentShare {
     pub sessions: u64,
     pub children: u64,
     pub turns: u64,
     pub bytes: u64,
     pub sources: u64,
     pub kept_only_here: u64,
+    /// Secrets and private blocks that were taken out.
+    pub masked: u64,
     /// The time of its newest record.
     pub newest: i64,
 }
 
 impl Past {
-    pub fn state(&self) -> PastStateAnswer {
-        let mut answer = PastStateAnswer::default();
+    pub fn state(&self) -> PastContents {
+        let mut answer = PastContents::default();
         for row in self.catalog.sessions.values() {
             let view = view(row);
             let agent = answer.agents.entry(row.info.agent.name()).or_default();
@@ -128,12 +130,14 @@ impl Past {
             answer.bytes += view.bytes;
         }
         for row in self.catalog.sources.values() {
-            answer.agents.entry(row.agent.name()).or_default().sources += 1;
+            let agent = answer.agents.entry(row.agent.name()).or_default();
+            agent.sources += 1;
+            agent.masked += row.tally.as_ref().map_or(0, |tally| tally.masked);
         }
         answer
     }
 
-    pub fn sessions(&self, request: &PastSessionsRequest) -> PastSessionsAnswer {
+    pub fn sessions(&self, request: &SessionScope) -> SessionList {
         let mut rows: Vec<&SessionRow> = self
             .catalog
             .sessions
@@ -148,10 +152,10 @@ impl Past {
         });
         let limit = request.limit.unwrap_or(HITS_MAX).min(HITS_MAX);
         let left_out = rows.len().saturating_sub(limit) as u64;
-        PastSessionsAnswer { sessions: rows.into_iter().take(limit).map(view).collect(), left_out }
+        SessionList { sessions: rows.into_iter().take(limit).map(view).collect(), left_out }
     }
 
-    pub fn show(&self, request: &PastShowRequest) -> Result<PastShowAnswer> {
+    pub fn show(&self, request: &TurnScope) -> Result<TurnList> {
         let citation = TurnReference::parse(&request.reference)?;
         let (key, row) =
             self.find_session(&citation.agent, &citation.session, &request.reference)?;
@@ -173,10 +177,10 @@ impl Past {
         let turns = items
             .chunk_by(|one, other| one.turn == other.turn)
             .map(|items| turn_view(key, row, items));
-        Ok(PastShowAnswer { session: view(row), turns: turns.collect(), left_out })
+        Ok(TurnList { session: view(row), turns: turns.collect(), left_out })
     }
 
-    pub fn resume(&self, reference: &str) -> Result<PastResumeAnswer> {
+    pub fn resume(&self, reference: &str) -> Result<ResumeCommand> {
         let citation = TurnReference::parse(reference)?;
         let (key, row) = self.find_session(&citation.agent, &citation.session, reference)?;
         let impossible = |reason| Error::NoResume { agent: key.0.name(), reason };
@@ -195,7 +199,7 @@ impl Past {
             None => command,
         };
         let reference = format!("{}:{}", key.0.name(), key.1);
-        Ok(PastResumeAnswer { reference, folder: row.info.folder.clone(), words, line })
+        Ok(ResumeCommand { reference, folder: row.info.folder.clone(), words, line })
     }
 }
 
@@ -215,8 +219,8 @@ pub(crate) fn is_in_folder(info: &SessionInfo, pattern: Option<&str>) -> bool {
     info.folder.as_deref().is_some_and(|folder| exclusion::matches(pattern, folder))
 }
 
-fn view(row: &SessionRow) -> PastSessionView {
-    PastSessionView {
+fn view(row: &SessionRow) -> SessionState {
+    SessionState {
         reference: row.info.key(),
         info: row.info.clone(),
         turns: row.turns,
@@ -226,9 +230,9 @@ fn view(row: &SessionRow) -> PastSessionView {
     }
 }
 
-fn turn_view(key: &SessionKey, row: &SessionRow, items: &[PastItem]) -> PastTurnView {
+fn turn_view(key: &SessionKey, row: &SessionRow, items: &[PastItem]) -> TurnRecord {
     let turn = items[0].turn;
-    PastTurnView {
+    TurnRecord {
         reference: format!("{}:{}#{turn}", key.0.name(), key.1),
         turn,
         at: items[0].at,

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use minicbor::{Decode, Encode};
 
 use crate::cleaner::ReaderMemory;
+use crate::counts::SourceTally;
 use crate::digests::{self, Digest32};
 use crate::disk::PastDisk;
 use crate::error::{Error, Result};
@@ -51,6 +52,8 @@ pub(crate) struct SourceRow {
     /// Prompts that it gave, for drift.
     #[n(9)]
     pub(crate) prompts: u64,
+    #[n(10)]
+    pub(crate) tally: Option<SourceTally>,
 }
 
 /// What a file system says about a file without opening it.

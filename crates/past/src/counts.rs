@@ -4,14 +4,15 @@
 
 use std::collections::BTreeMap;
 
+use minicbor::{Decode, Encode};
 use serde::Serialize;
 
 /// Different unknown types that are named; more are counted together.
 const UNKNOWN_TYPES_MAX: usize = 32;
 /// A source of this size without a prompt is drift.
-const SILENT_BYTES_MIN: u64 = 64 << 10;
+pub(crate) const SILENT_BYTES_MIN: u64 = 64 << 10;
 /// Unknown records above this share are drift.
-const UNKNOWN_PERCENT_MAX: u64 = 30;
+pub(crate) const UNKNOWN_PERCENT_MAX: u64 = 30;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ReadCounts {
@@ -89,6 +90,31 @@ impl ReadCounts {
     pub fn has_drifted(&self) -> bool {
         let unknown: u64 = self.unknown.values().sum();
         self.silent_files > 0 || unknown * 100 > self.records.max(1) * UNKNOWN_PERCENT_MAX
+    }
+}
+
+/// What a source gave so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]
+pub(crate) struct SourceTally {
+    #[n(0)]
+    pub(crate) bytes: u64,
+    #[n(1)]
+    pub(crate) records: u64,
+    #[n(2)]
+    pub(crate) unknown: u64,
+    #[n(3)]
+    pub(crate) malformed: u64,
+    #[n(4)]
+    pub(crate) masked: u64,
+}
+
+impl SourceTally {
+    pub(crate) fn add(&mut self, counts: &ReadCounts) {
+        self.bytes += counts.bytes;
+        self.records += counts.records;
+        self.unknown += counts.unknown.values().sum::<u64>();
+        self.malformed += counts.malformed;
+        self.masked += counts.masked.values().sum::<u64>();
     }
 }
 

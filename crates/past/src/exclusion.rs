@@ -19,6 +19,9 @@ pub struct Exclusion {
     pub agents: Vec<PastAgent>,
     /// The home of Cortex: sessions of its own runs are below it.
     pub home: Option<PathBuf>,
+    /// The person's own home. Where it lies in a temporary folder, as in a test or a container, nothing there is kept
+    /// out for being temporary.
+    pub person: Option<PathBuf>,
 }
 
 /// Folders whose sessions are of no use tomorrow.
@@ -35,8 +38,9 @@ impl Exclusion {
         };
         let path = Path::new(folder);
         let in_home = self.home.as_ref().is_some_and(|home| path.starts_with(home));
-        let by_pattern = TEMPORARY.iter().copied().chain(self.folders.iter().map(String::as_str));
-        let mut patterns = by_pattern;
+        let person = self.person.as_deref().map(Path::to_string_lossy).unwrap_or_default();
+        let temporary = TEMPORARY.iter().copied().filter(|pattern| !matches(pattern, &person));
+        let mut patterns = temporary.chain(self.folders.iter().map(String::as_str));
         in_home
             || patterns.any(|pattern| matches(pattern, folder))
             || path
@@ -104,6 +108,7 @@ mod tests {
             ],
             agents: Vec::new(),
             home: Some(PathBuf::from("/home/a/.cortex")),
+            person: Some(PathBuf::from("/home/a")),
         };
         let marked = |path: &Path| path == Path::new("/src/marked/.cortex-no-past");
         for folder in [
@@ -121,6 +126,10 @@ mod tests {
         for folder in ["/src/secrets", "/code/a/b/private", "/src/tmp", "/home/a/.cortexes", "/"] {
             assert!(!exclusion.covers(&session(folder), &marked), "{folder}");
         }
+        let in_test =
+            Exclusion { person: Some(PathBuf::from("/tmp/x/me")), ..Exclusion::default() };
+        assert!(!in_test.covers(&session("/tmp/x/work"), &marked));
+        assert!(in_test.covers(&session("/var/tmp/x"), &marked));
         let of_agent = Exclusion { agents: vec![PastAgent::Codex], ..Exclusion::default() };
         assert!(of_agent.covers(&SessionInfo::new(PastAgent::Codex, "s"), &marked));
         assert!(!of_agent.covers(&SessionInfo::new(PastAgent::ClaudeCode, "s"), &marked));

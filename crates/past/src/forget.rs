@@ -5,14 +5,15 @@
 //! start completes it. The numbers of the turns that stay do not change.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::path::Path;
 
 use serde::Serialize;
 
 use crate::assembler::{SegmentObserver as _, SliceOutcome, load, packed};
-use crate::catalog::{CatalogChange, SessionKey};
+use crate::catalog::{CatalogChange, SessionKey, SourceRow};
 use crate::citation::TurnReference;
 use crate::error::{Error, Result};
-use crate::exclusion;
+use crate::exclusion::{self, Exclusion};
 use crate::limits::SEGMENT_BYTES_MAX;
 use crate::reading::scrub;
 use crate::segment;
@@ -23,7 +24,7 @@ use crate::words::{self, WordsBuilder};
 
 /// What is to be forgotten: everything that is named, and every session to which all of the conditions apply.
 #[derive(Clone, Debug, Default)]
-pub struct PastForgetRequest {
+pub struct ForgetScope {
     /// `AGENT:SESSION` or `AGENT:SESSION#TURN`.
     pub references: Vec<String>,
     pub agent: Option<PastAgent>,
@@ -36,7 +37,7 @@ pub struct PastForgetRequest {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct PastForgetAnswer {
+pub struct ForgetOutcome {
     pub sessions: Vec<String>,
     pub turns: Vec<String>,
 }
@@ -48,13 +49,13 @@ impl Past {
     /// Forgets sessions and turns.
     pub fn forget(
         &mut self,
-        request: &PastForgetRequest,
+        request: &ForgetScope,
         tombstones: &mut dyn Tombstones,
-    ) -> Result<PastForgetAnswer> {
+    ) -> Result<ForgetOutcome> {
         self.recover(tombstones)?;
         let targets = self.targets(request)?;
         let name = |key: &SessionKey| format!("{}:{}", key.0.name(), key.1);
-        let mut answer = PastForgetAnswer::default();
+        let mut answer = ForgetOutcome::default();
         for (key, turns) in &targets {
             match turns {
                 None => answer.sessions.push(name(key)),
@@ -108,7 +109,61 @@ impl Past {
         Ok(is_lifted)
     }
 
-    fn targets(&self, request: &PastForgetRequest) -> Result<Targets> {
+    /// Removes the sessions that are excluded now, without tombstones: as long as they are excluded they are not read.
+    /// Returns their names.
+    pub fn remove_excluded(
+        &mut self,
+        exclusion: &Exclusion,
+        tombstones: &dyn Tombstones,
+        dry_run: bool,
+    ) -> Result<Vec<String>> {
+        self.recover(tombstones)?;
+        let has_marker = |path: &Path| path.is_file();
+        let rows = self.catalog.sessions.values();
+        let excluded: Vec<_> = rows
+            .filter(|row| exclusion.covers(&row.info, &has_marker))
+            .map(|row| &row.info)
+            .collect();
+        let names: Vec<String> = excluded.iter().map(|info| info.key()).collect();
+        if dry_run || names.is_empty() {
+            return Ok(names);
+        }
+        let keys: Vec<SessionKey> =
+            excluded.iter().map(|info| (info.agent, info.id.clone())).collect();
+        self.begin(OpenWork::Writing)?;
+        for (agent, id) in keys {
+            // The source is read anew should the exclusion be lifted.
+            self.catalog.sources.retain(|_, row| {
+                row.memory.session.as_ref().is_none_or(|info| info.agent != agent || info.id != id)
+            });
+            self.catalog.apply(CatalogChange::SessionGone(agent, id));
+        }
+        let outcome = self.purge_all();
+        if outcome.is_err() {
+            // The first error is the one to report; what is on disk is whole in any case.
+            let _ = self.load();
+        }
+        outcome?;
+        self.end()?;
+        Ok(names)
+    }
+
+    /// Lets sources be read anew of which nothing is kept: they may have been excluded.
+    pub fn read_missing_anew(&mut self) -> Result<()> {
+        let is_missing = |row: &SourceRow| {
+            row.prompts > 0
+                && row.memory.session.as_ref().is_some_and(|info| {
+                    !self.catalog.sessions.contains_key(&(info.agent, info.id.clone()))
+                })
+        };
+        let missing = self.catalog.sources.values().filter(|row| is_missing(row));
+        let changes: Vec<CatalogChange> =
+            missing.map(|row| CatalogChange::SourceGone(row.path.clone())).collect();
+        changes.iter().cloned().for_each(|change| self.catalog.apply(change));
+        self.catalog.commit(&*self.disk, &changes)
+    }
+
+    fn targets(&self, request: &ForgetScope) -> Result<Targets> {
         let mut targets = Targets::new();
         for reference in &request.references {
             let citation = TurnReference::parse(reference)?;
@@ -218,6 +273,11 @@ impl Past {
             }
         }
         self.catalog.sources.values_mut().for_each(|row| scrub(row, set));
+        self.purge_all()
+    }
+
+    /// Makes the catalogue in memory the one on disk, and leaves no byte of what it does not name.
+    fn purge_all(&mut self) -> Result<()> {
         self.catalog.rewrite(&*self.disk)?;
         let named = self.segment_names();
         let gone: Vec<String> =

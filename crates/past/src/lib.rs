@@ -6,7 +6,8 @@
 //! - `assembler`: turns get their numbers, copies are known, items become `segment`s.
 //! - `catalog`: how far each source was read; `words`: the index; both can be made again from segments (`rebuild`).
 //! - `sweep`, `source_file`, `reading`: what changed, and reading on from there. `forget`: tombstones, then bytes.
-//! - `browse`, `search`: what can be asked. `store`: [`Past`], all of it open together, on a `disk`.
+//! - `browse`, `search`, `mine`: what can be asked. `drift`: whether agents write what we know.
+//!   `store`: [`Past`], all of it open together, on a `disk`.
 //!
 //! What must stay true: no text is stored unmasked; a source is only ever read; a number of a turn that was given
 //! stays; nothing needs a source that is gone; there is no clock, no network and no environment: they come in.
@@ -20,12 +21,14 @@ mod cleaner;
 mod counts;
 mod digests;
 mod disk;
+mod drift;
 mod echo;
 mod error;
 mod exclusion;
 mod forget;
 mod json;
 pub mod limits;
+mod mine;
 mod noise;
 pub mod readers;
 mod reading;
@@ -43,19 +46,24 @@ mod tools;
 mod words;
 
 pub use browse::{
-    PastAgentState, PastResumeAnswer, PastSessionView, PastSessionsAnswer, PastSessionsRequest,
-    PastShowAnswer, PastShowRequest, PastStateAnswer, PastTurnView,
+    AgentShare, PastContents, ResumeCommand, SessionList, SessionScope, SessionState, TurnList,
+    TurnRecord, TurnScope,
 };
 pub use cleaner::{Cleaner, EventSink, PastEvent, ReaderMemory, RecordPlace, UndoPoint};
 pub use counts::ReadCounts;
 pub use disk::{FolderDisk, PastDisk};
+pub use drift::AgentDrift;
 pub use echo::frame;
 pub use error::{Error, Result};
 pub use exclusion::{Exclusion, MARKER_FILE};
-pub use forget::{PastForgetAnswer, PastForgetRequest};
-pub use reading::{PastReadAnswer, PastReadRequest, ReadWorld};
-pub use rebuild::PastVerifyAnswer;
-pub use search::{PastHit, PastSearchAnswer, PastSearchRequest};
+pub use forget::{ForgetOutcome, ForgetScope};
+pub use mine::{
+    CommandHabit, ErrorFix, ErrorRecurrence, FileQuestion, FileTrace, SessionBrief, ShapeCount,
+    ShapeReport, SpanRemoval, TraceRole, WorkScope, shapes,
+};
+pub use reading::{ReadOutcome, ReadPlan, ReadScope, ReadWorld};
+pub use rebuild::PastCheck;
+pub use search::{TurnHit, TurnHits, TurnQuestion};
 pub use session::{ItemBody, PastAgent, PastItem, SessionInfo, SessionKind};
 pub use store::Past;
 pub use surroundings::{HostSystem, PastSurroundings, VARIABLES};

@@ -54,3 +54,9 @@ pub const TURNS_OF_SESSION: usize = 2;
 pub const PREVIEW_BYTES_MAX: usize = 600;
 /// Postings in memory before they become a part of the index.
 pub const POSTINGS_MAX: usize = 4_000_000;
+/// Bytes of what was said in a turn that a hit holds.
+pub const TURN_BYTES_MAX: usize = 4_000;
+/// Files that a hit names.
+pub const HIT_FILES_MAX: usize = 8;
+/// Turns that a question about work looks at.
+pub const MINED_TURNS_MAX: usize = 400;

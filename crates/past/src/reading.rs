@@ -3,7 +3,7 @@
 //! What must stay true: sources are taken in one order, newest first, whatever the threads do, so the same disk gives
 //! the same past; every slice is made durable at once; a source that cannot be read is named and costs nothing else.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
@@ -32,13 +32,15 @@ const BATCHES_MAX: usize = 16;
 
 /// What is to be read.
 #[derive(Clone, Debug, Default)]
-pub struct PastReadRequest {
+pub struct ReadScope {
     /// All agents if there are none.
     pub agents: Vec<PastAgent>,
     /// Sources that changed since then.
     pub since: Option<i64>,
     /// One file, of the agent that is named or in our own lines.
     pub path: Option<PathBuf>,
+    /// Only sources that are known and had changed since then: all that is looked at are these files.
+    pub known_since: Option<i64>,
     /// Only says what would be read.
     pub dry_run: bool,
 }
@@ -56,7 +58,7 @@ pub struct ReadWorld<'w> {
 
 /// What a reading gave.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct PastReadAnswer {
+pub struct ReadOutcome {
     pub agents: BTreeMap<&'static str, ReadCounts>,
     /// Agents whose records this build does not know well any more.
     pub drift: Vec<&'static str>,
@@ -101,40 +103,95 @@ impl EventSender {
     }
 }
 
+/// What is left of a reading that goes in steps, so that others can ask in between.
+#[allow(missing_debug_implementations)]
+pub struct ReadPlan {
+    sources: VecDeque<SourcePlan>,
+    outcome: ReadOutcome,
+    bytes_done: u64,
+}
+
+impl ReadPlan {
+    pub fn is_done(&self) -> bool {
+        self.sources.is_empty()
+    }
+
+    /// Bytes that were read, and bytes in all.
+    pub fn progress(&self) -> (u64, u64) {
+        (self.bytes_done, self.outcome.changed_bytes)
+    }
+
+    /// The sources of one step: some bytes, but one source at least.
+    fn next_sources(&mut self, bytes: u64) -> Vec<SourcePlan> {
+        let (mut taken, mut sum) = (Vec::new(), 0);
+        while let Some(source) = self.sources.pop_front() {
+            sum += new_bytes(&source);
+            taken.push(source);
+            if sum >= bytes {
+                break;
+            }
+        }
+        self.bytes_done += sum;
+        taken
+    }
+}
+
 impl Past {
     /// Reads everything that is new.
-    pub fn read(
-        &mut self,
-        request: &PastReadRequest,
-        world: &mut ReadWorld<'_>,
-    ) -> Result<PastReadAnswer> {
-        self.recover(world.tombstones)?;
-        let mut answer = PastReadAnswer::default();
-        let plans = self.plans(request, world.surroundings, &mut answer)?;
-        answer.changed_files = plans.len() as u64;
-        answer.changed_bytes = plans.iter().map(new_bytes).sum();
-        if !request.dry_run && !plans.is_empty() {
-            self.begin(OpenWork::Writing)?;
-            let outcome = self.read_all(&plans, world, &mut answer);
-            if outcome.is_err() {
-                // The error to report is the one that came first; what is on disk is whole in any case.
-                let _ = self.load();
-            }
-            outcome?;
-            self.end()?;
+    pub fn read(&mut self, scope: &ReadScope, world: &mut ReadWorld<'_>) -> Result<ReadOutcome> {
+        let mut plan = self.plan(scope, world)?;
+        if !scope.dry_run {
+            self.read_step(&mut plan, world, u64::MAX)?;
         }
-        answer.sessions = self.catalog.sessions.len() as u64;
-        answer.turns = self.catalog.sessions.values().map(|row| u64::from(row.turns)).sum();
-        let drifted = answer.agents.iter().filter(|(_, counts)| counts.has_drifted());
-        answer.drift = drifted.map(|(agent, _)| *agent).collect();
-        Ok(answer)
+        Ok(self.outcome(plan))
+    }
+
+    /// Finds out what is new, and reads nothing of it yet.
+    pub fn plan(&mut self, scope: &ReadScope, world: &ReadWorld<'_>) -> Result<ReadPlan> {
+        self.recover(world.tombstones)?;
+        let mut outcome = ReadOutcome::default();
+        let sources = VecDeque::from(self.plans(scope, world.surroundings, &mut outcome)?);
+        outcome.changed_files = sources.len() as u64;
+        outcome.changed_bytes = sources.iter().map(new_bytes).sum();
+        Ok(ReadPlan { sources, outcome, bytes_done: 0 })
+    }
+
+    /// Reads so many bytes of what a plan names, newest sources first. What was read is durable and can be found.
+    pub fn read_step(
+        &mut self,
+        plan: &mut ReadPlan,
+        world: &mut ReadWorld<'_>,
+        bytes: u64,
+    ) -> Result<()> {
+        let sources = plan.next_sources(bytes);
+        if sources.is_empty() {
+            return Ok(());
+        }
+        self.begin(OpenWork::Writing)?;
+        let outcome = self.read_all(&sources, world, &mut plan.outcome);
+        if outcome.is_err() {
+            // The error to report is the one that came first; what is on disk is whole in any case.
+            let _ = self.load();
+        }
+        outcome?;
+        self.end()
+    }
+
+    /// What a reading came to, and what there is now.
+    pub fn outcome(&self, plan: ReadPlan) -> ReadOutcome {
+        let mut outcome = plan.outcome;
+        outcome.sessions = self.catalog.sessions.len() as u64;
+        outcome.turns = self.catalog.sessions.values().map(|row| u64::from(row.turns)).sum();
+        let drifted = outcome.agents.iter().filter(|(_, counts)| counts.has_drifted());
+        outcome.drift = drifted.map(|(agent, _)| *agent).collect();
+        outcome
     }
 
     fn plans(
         &self,
-        request: &PastReadRequest,
+        request: &ReadScope,
         surroundings: &PastSurroundings,
-        answer: &mut PastReadAnswer,
+        answer: &mut ReadOutcome,
     ) -> Result<Vec<SourcePlan>> {
         let mut plans = Vec::new();
         if let Some(path) = &request.path {
@@ -156,6 +213,11 @@ impl Past {
             plans.extend(sweep::plan(reader, found, &self.catalog.sources, request.since));
             return Ok(plans);
         }
+        if let Some(since) = request.known_since {
+            plans.extend(sweep::grown(&self.catalog.sources, since));
+            sweep::newest_first(&mut plans);
+            return Ok(plans);
+        }
         for reader in readers::all() {
             if request.agents.is_empty() || request.agents.contains(&reader.agent()) {
                 let counts = answer.agents.entry(reader.agent().name()).or_default();
@@ -171,7 +233,7 @@ impl Past {
         &mut self,
         plans: &[SourcePlan],
         world: &mut ReadWorld<'_>,
-        answer: &mut PastReadAnswer,
+        answer: &mut ReadOutcome,
     ) -> Result<()> {
         let (to, from) = sync_channel(BATCHES_MAX);
         let now = world.now;
@@ -202,7 +264,7 @@ impl Past {
         plans: &[SourcePlan],
         from: &Receiver<Message>,
         world: &mut ReadWorld<'_>,
-        answer: &mut PastReadAnswer,
+        answer: &mut ReadOutcome,
     ) -> Result<()> {
         let tombstones = TombstoneSet::of(world.tombstones);
         let has_marker = |path: &Path| path.is_file();
@@ -282,6 +344,9 @@ fn one_source(
 }
 
 fn source_row(plan: &SourcePlan, cursor: TurnCursor, end: SourceEnd) -> SourceRow {
+    let before = plan.before.as_ref().filter(|_| !end.is_anew);
+    let mut tally = before.and_then(|row| row.tally.clone()).unwrap_or_default();
+    tally.add(&end.counts);
     SourceRow {
         path: plan.path.to_string_lossy().into_owned(),
         agent: plan.reader.agent(),
@@ -292,7 +357,8 @@ fn source_row(plan: &SourcePlan, cursor: TurnCursor, end: SourceEnd) -> SourceRo
         version: plan.reader.version(),
         memory: end.memory,
         cursor,
-        prompts: end.counts.prompts,
+        prompts: end.counts.prompts + before.map_or(0, |row| row.prompts),
+        tally: Some(tally),
     }
 }
 

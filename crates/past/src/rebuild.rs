@@ -21,7 +21,7 @@ use crate::words::{self, WordsBuilder};
 
 /// What is wrong with the files of the past.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct PastVerifyAnswer {
+pub struct PastCheck {
     pub segments: u64,
     pub parts: u64,
     /// Files whose bytes are not what their names say.
@@ -31,7 +31,7 @@ pub struct PastVerifyAnswer {
     pub unreferenced: Vec<String>,
 }
 
-impl PastVerifyAnswer {
+impl PastCheck {
     pub fn is_sound(&self) -> bool {
         self.damaged.is_empty() && self.missing.is_empty() && self.unreferenced.is_empty()
     }
@@ -72,8 +72,8 @@ impl Past {
     }
 
     /// Compares every file with its name, and the names with the catalogue.
-    pub fn verify(&self) -> Result<PastVerifyAnswer> {
-        let mut answer = PastVerifyAnswer::default();
+    pub fn verify(&self) -> Result<PastCheck> {
+        let mut answer = PastCheck::default();
         let mut named = self.segment_names();
         named.extend(self.catalog.parts.iter().map(|part| words::name_of(&part.digest)));
         for folder in [segment::FOLDER, words::FOLDER] {

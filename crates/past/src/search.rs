@@ -4,6 +4,7 @@
 //! that was taken back sinks and is marked, it does not vanish; one session does not fill the list.
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use serde::Serialize;
 
@@ -13,7 +14,9 @@ use crate::catalog::{SessionKey, SessionRow};
 use crate::citation::TurnReference;
 use crate::cleaner::cut;
 use crate::error::{Error, Result};
-use crate::limits::{HITS_MAX, PREVIEW_BYTES_MAX, SEARCH_BLOCKS_MAX, TURNS_OF_SESSION};
+use crate::limits::{
+    HIT_FILES_MAX, HITS_MAX, PREVIEW_BYTES_MAX, SEARCH_BLOCKS_MAX, TURN_BYTES_MAX, TURNS_OF_SESSION,
+};
 use crate::session::{ItemBody, PastAgent, PastItem, SessionKind};
 use crate::store::Past;
 use crate::words::{self, WordScore, WordsQuestion};
@@ -23,7 +26,7 @@ const SPREAD_HITS: usize = 10;
 const LIMIT: usize = 10;
 
 #[derive(Clone, Debug, Default)]
-pub struct PastSearchRequest {
+pub struct TurnQuestion {
     pub question: String,
     pub agent: Option<PastAgent>,
     pub folder: Option<String>,
@@ -37,14 +40,14 @@ pub struct PastSearchRequest {
 }
 
 #[derive(Clone, Debug, Serialize)]
-pub struct PastSearchAnswer {
-    pub hits: Vec<PastHit>,
+pub struct TurnHits {
+    pub hits: Vec<TurnHit>,
     /// Turns that have a word of the question.
     pub matches: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct PastHit {
+pub struct TurnHit {
     /// `AGENT:SESSION#TURN`.
     pub reference: String,
     pub agent: PastAgent,
@@ -58,6 +61,14 @@ pub struct PastHit {
     pub preview: String,
     /// The beginning of what was asked in the turn.
     pub prompt: Option<String>,
+    /// What was said in the turn, a blank line between; of a long one the part around the preview.
+    pub text: String,
+    /// True if the text is only a part.
+    pub is_cut: bool,
+    /// Files that were edited or read in the turn.
+    pub files: Vec<String>,
+    pub branch: Option<String>,
+    pub is_kept_only_here: bool,
     pub is_undone: bool,
     pub score: u64,
     /// Different words of the question that the turn has.
@@ -65,7 +76,7 @@ pub struct PastHit {
 }
 
 impl Past {
-    pub fn search(&self, request: &PastSearchRequest) -> Result<PastSearchAnswer> {
+    pub fn search(&self, request: &TurnQuestion) -> Result<TurnHits> {
         let limit = request.limit.unwrap_or(LIMIT);
         if limit == 0 || limit > HITS_MAX {
             return Err(Error::Invalid {
@@ -124,7 +135,7 @@ impl Past {
             let (key, row) = rows[hit.session as usize];
             hits.push(self.hit(key, row, hit, is_undone(hit), &question.terms, request.work)?);
         }
-        Ok(PastSearchAnswer { hits, matches })
+        Ok(TurnHits { hits, matches })
     }
 
     fn session_key(&self, reference: &str) -> Result<SessionKey> {
@@ -140,7 +151,7 @@ impl Past {
         is_undone: bool,
         terms: &[String],
         with_work: bool,
-    ) -> Result<PastHit> {
+    ) -> Result<TurnHit> {
         let none = SliceOutcome::default();
         let mut items = Vec::new();
         for segment in row
@@ -155,7 +166,14 @@ impl Past {
             _ => None,
         });
         let (role, preview) = self.preview(&items, terms, with_work);
-        Ok(PastHit {
+        let said: Vec<&str> = items
+            .iter()
+            .filter(|item| matches!(item.body, ItemBody::Prompt { .. } | ItemBody::Answer { .. }))
+            .map(|item| item.body.texts()[0])
+            .collect();
+        let said = said.join("\n\n");
+        let text = window(&said, said.find(&preview).unwrap_or(0), TURN_BYTES_MAX);
+        Ok(TurnHit {
             reference: format!("{}:{}#{}", key.0.name(), key.1, hit.turn),
             agent: key.0,
             session: key.1.clone(),
@@ -164,8 +182,13 @@ impl Past {
             folder: row.info.folder.clone(),
             at: hit.at,
             role,
+            is_cut: text.len() < said.len(),
+            text: text.to_owned(),
             preview,
             prompt,
+            files: files(&items),
+            branch: row.info.branch.clone(),
+            is_kept_only_here: !Path::new(&row.source).exists(),
             is_undone,
             score: hit.score,
             terms: hit.terms,
@@ -197,7 +220,7 @@ impl Past {
             }
         }
         best.map_or(("note", String::new()), |(_, _, role, text, at)| {
-            (role, window(text, at).to_owned())
+            (role, window(text, at, PREVIEW_BYTES_MAX).to_owned())
         })
     }
 
@@ -220,13 +243,29 @@ impl Past {
 }
 
 /// A part of a text with this place in it, from the beginning of a line where one is near.
-fn window(text: &str, at: usize) -> &str {
-    if text.len() <= PREVIEW_BYTES_MAX {
+fn window(text: &str, at: usize, max: usize) -> &str {
+    if text.len() <= max {
         return text;
     }
-    let from = text.floor_char_boundary(at.saturating_sub(PREVIEW_BYTES_MAX / 4));
+    let from = text.floor_char_boundary(at.saturating_sub(max / 4));
     let line = text[from..at].find('\n').map_or(from, |end| from + end + 1);
-    cut(&text[line..], PREVIEW_BYTES_MAX)
+    cut(&text[line..], max)
+}
+
+/// Files that the items of a turn name, each once, what was edited first.
+fn files(items: &[PastItem]) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let edited = items.iter().filter(|item| matches!(item.body, ItemBody::Edit { .. }));
+    let read = items.iter().filter(|item| matches!(item.body, ItemBody::Read { .. }));
+    for path in edited.chain(read).map(|item| item.body.texts()[0]) {
+        if found.len() == HIT_FILES_MAX {
+            break;
+        }
+        if !found.iter().any(|known| known == path) {
+            found.push(path.to_owned());
+        }
+    }
+    found
 }
 
 /// Keeps the order, but of one session no more than a few among the first.

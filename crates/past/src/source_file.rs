@@ -34,6 +34,8 @@ pub(crate) struct SourceEnd {
     pub(crate) tail: Digest32,
     pub(crate) memory: ReaderMemory,
     pub(crate) counts: ReadCounts,
+    /// It was read from its beginning.
+    pub(crate) is_anew: bool,
 }
 
 pub(crate) fn start(plan: &SourcePlan) -> SourceStart {
@@ -98,11 +100,12 @@ pub(crate) fn read(
         SourceStart::Anew => offset,
         SourceStart::On(row) => offset - row.offset,
     };
-    counts.end_of_source(read, matches!(start, SourceStart::Anew), 0);
+    let is_anew = matches!(start, SourceStart::Anew);
+    counts.end_of_source(read, is_anew, 0);
     let mut file = File::open(&plan.path).map_err(failed)?;
     let reached = if is_packed { plan.stamp.size } else { offset };
     let (head, tail) = fingerprints(&mut file, reached).map_err(failed)?;
-    Ok(SourceEnd { offset, head, tail, memory, counts })
+    Ok(SourceEnd { offset, head, tail, memory, counts, is_anew })
 }
 
 /// What a source with many sessions was known by, if the same reader saw it.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::catalog::{SourceRow, SourceStamp};
 use crate::counts::ReadCounts;
 use crate::limits::{DEPTH_MAX, FILES_MAX};
-use crate::readers::PastReader;
+use crate::readers::{self, PastReader};
 
 /// A file to be read, and how far it was read before.
 pub(crate) struct SourcePlan {
@@ -71,6 +71,22 @@ pub(crate) fn plan(
         let is_old = since.is_some_and(|since| stamp.modified_ns / 1_000_000 < since);
         if !is_same && !is_old {
             plans.push(SourcePlan { reader, path, stamp, before: before.cloned() });
+        }
+    }
+    plans
+}
+
+/// Known sources that had changed since a time, and have again. No folder is listed.
+pub(crate) fn grown(known: &BTreeMap<String, SourceRow>, since: i64) -> Vec<SourcePlan> {
+    let mut plans = Vec::new();
+    for row in known.values().filter(|row| row.stamp.modified_ns / 1_000_000 >= since) {
+        let path = PathBuf::from(&row.path);
+        let (Some(reader), Ok(data)) = (readers::of(row.agent), fs::symlink_metadata(&path)) else {
+            continue;
+        };
+        let stamp = stamp(&path, &data);
+        if data.is_file() && stamp != row.stamp {
+            plans.push(SourcePlan { reader, path, stamp, before: Some(row.clone()) });
         }
     }
     plans

@@ -103,6 +103,8 @@ pub fn summary(view: &View<'_>, entry: &Entry, payload: &Payload) -> kernel::Res
         Payload::ScopeRevoke(p) => format!("{}: {}", p.grant, p.reason),
         Payload::ScopeViolation(p) => format!("{} by {}", p.operation, p.grant),
         Payload::MindRun(p) => format!("{} {} {}", p.job, p.run, phase(p.phase)),
+        Payload::PastForget(p) => format!("something of the past: {}", p.reason),
+        Payload::PastRestore(_) => "something of the past may be read again".to_owned(),
         Payload::Migration(p) => format!("{} {} -> {}", p.component, p.from, p.to),
     };
     Ok(one_line(&line))

@@ -9,6 +9,7 @@
 //! - [`intake`]: what happens to a text before it becomes a memory; `normalized_save`: a save in the kernel's words.
 //! - [`config`]: what can be set, and where each value came from.
 //! - [`embedders`]: the models one may choose besides the built-in one; `optional_model`: where searches meet them.
+//! - `agent_past`: what coding agents wrote down, as operations.
 //! - `journal_tail`: a view of the newest journal entries: the dedup window and the live sessions.
 //!
 //! What must stay true: a change is a command that the kernel admits; what is kept beside the kernel
@@ -22,6 +23,7 @@
 
 pub mod access;
 pub mod activity;
+mod agent_past;
 mod archive;
 pub mod attenuate;
 pub mod attest;
@@ -94,6 +96,7 @@ use embedders::active::ActiveEmbedder;
 use journal_tail::JournalTail;
 use usage::PendingUses;
 
+pub use agent_past::FollowScope;
 pub use caller::{Caller, Environment, FixedEnvironment, SystemEnvironment};
 pub use delegate::Delegate;
 pub use error::{Error, Result};
@@ -157,6 +160,8 @@ pub struct Service {
     states: Mutex<BTreeMap<ActorName, Arc<ActorState>>>,
     /// `None`: only the built-in model is ever used.
     embedders: Option<ActiveEmbedder>,
+    /// What coding agents wrote down.
+    past: agent_past::PastStore,
 }
 
 /// What is kept in memory about an actor. All of it follows from the journal, or may be lost.
@@ -203,7 +208,8 @@ impl Service {
         let options = Options { wait, hooks: hooks(), ledger_key, ..Options::default() };
         let home = Home::new(&folder, options.clone(), HomeLimits::default());
         let states = Mutex::default();
-        Service { folder, home, options, settings, states, embedders: None }
+        let past = agent_past::PastStore::new(&folder);
+        Service { folder, home, options, settings, states, embedders: None, past }
     }
 
     /// Operations that use the embedder which the home's configuration chooses, and notice when it chooses another.

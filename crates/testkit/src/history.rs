@@ -8,8 +8,8 @@ use std::ops::ControlFlow;
 
 use kernel::command::{
     Attestation, Command, Compaction, Draft, EdgeDraft, EdgeRemoval, GrantDraft, HeadRevision,
-    LateFind, MigrationDraft, MindRunDraft, PromptDraft, Removal, Revision, Revocation,
-    SessionClose, SessionDraft, SnapshotDraft, Touches, Violation,
+    LateFind, MigrationDraft, MindRunDraft, PastForgetDraft, PastRestoreDraft, PromptDraft,
+    Removal, Revision, Revocation, SessionClose, SessionDraft, SnapshotDraft, Touches, Violation,
 };
 use kernel::grants::{Grant, Permission, Selector, SignedGrant};
 use kernel::journal::{Access, FoundMemory, HeadPatch, MindRunPhase, SCHEMA, Stub};
@@ -68,6 +68,9 @@ pub enum HistoryStep {
     Violation,
     MindRun,
     Migration,
+    /// Something of the past is forgotten, or may be read again.
+    PastForget(u8),
+    PastRestore(u8),
     /// A retry of an earlier request with the same key, or the key with another request.
     Retry(u8, String),
 }
@@ -110,6 +113,8 @@ pub fn step() -> impl Strategy<Value = HistoryStep> {
         1 => Just(HistoryStep::Violation),
         1 => Just(HistoryStep::MindRun),
         1 => Just(HistoryStep::Migration),
+        1 => (0u8..3).prop_map(HistoryStep::PastForget),
+        1 => (0u8..3).prop_map(HistoryStep::PastRestore),
         1 => (0u8..3, text()).prop_map(|(key, text)| HistoryStep::Retry(key, text)),
     ]
 }
@@ -275,6 +280,14 @@ pub fn request(cortex: &Cortex, n: usize, step: &HistoryStep) -> Result<Submissi
                 phase: MindRunPhase::Started,
                 reason: None,
             })
+        }
+        HistoryStep::PastForget(n) => Command::PastForget(PastForgetDraft {
+            subject: Digest::of("past", &[&[*n]]),
+            members: vec![Digest::of("past member", &[&[*n]])],
+            reason: "private".into(),
+        }),
+        HistoryStep::PastRestore(n) => {
+            Command::PastRestore(PastRestoreDraft { subject: Digest::of("past", &[&[*n]]) })
         }
         HistoryStep::Migration => {
             Command::Migration(MigrationDraft { component: "text".into(), from: 1, to: 2 })

@@ -135,6 +135,18 @@ codes! {
     LinesRefused "lines_refused",
     NoProjectSettings "no_project_settings",
     OutsideHome "outside_home",
+    // About the past.
+    PastAmbiguous "past_ambiguous",
+    PastBusy "past_busy",
+    PastDamaged "past_damaged",
+    PastFile "past_file",
+    PastInvalid "past_invalid",
+    PastKey "past_key",
+    PastNoResume "past_no_resume",
+    PastReference "past_reference",
+    PastSource "past_source",
+    PastTombstone "past_tombstone",
+    PastUnknown "past_unknown",
     // About embedders.
     CacheFull "cache_full",
     CacheIo "cache_io",

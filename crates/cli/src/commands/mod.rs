@@ -4,6 +4,7 @@ pub(crate) mod grants;
 pub(crate) mod memories;
 pub(crate) mod mind;
 pub(crate) mod models;
+pub(crate) mod past;
 pub(crate) mod proofs;
 pub(crate) mod service;
 pub(crate) mod sessions;

@@ -20,6 +20,7 @@ mod meaning;
 mod memories;
 mod mind;
 mod models;
+mod past;
 mod proofs;
 mod renewal;
 mod runs;

@@ -3,11 +3,13 @@
 //! - here: the parts of a home: the service, the minds, the channels, and whoever runs talents.
 //! - `mind_effects`: each effect of a mind against the store. `processes`: what happens to channels, branches and
 //!   workers, and what supervision does about it.
+//! - `following`: what coding agents write, read as they write it.
 //! - `channels`: the channels of an actor. `channel_effects`: each effect of a channel. `run_ends`: what the end of a
 //!   run means for its channel and for the budget.
 
 mod channel_effects;
 mod channels;
+mod following;
 mod mind_effects;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
@@ -41,11 +43,13 @@ pub struct Host {
     pub pools: WorkPools,
     /// Lent by the daemon, for as long as talents can run.
     runs: Mutex<Option<Weak<dyn RunControl>>>,
+    following: following::Following,
 }
 
 impl Host {
     /// `variables` decide about the configuration of the minds.
     pub fn new(service: Service, variables: BTreeMap<String, String>) -> Host {
+        let following = following::Following::new(variables.clone());
         let minds = MindHost::new(service.folder(), variables);
         Host {
             service,
@@ -53,6 +57,7 @@ impl Host {
             channels: Channels::default(),
             pools: WorkPools::default(),
             runs: Mutex::default(),
+            following,
         }
     }
 

@@ -43,6 +43,8 @@ const TIDY_EVERY: Duration = Duration::from_secs(5);
 const EMBED_EVERY: Duration = Duration::from_secs(2);
 /// How often the minds look what is due.
 const MINDS_EVERY: Duration = Duration::from_secs(5);
+/// How often it is looked whether coding agents wrote something.
+const FOLLOW_EVERY: Duration = Duration::from_secs(5);
 /// A time that is never reached.
 const NEVER: Duration = Duration::from_hours(1);
 /// Threads for work that blocks: those of all pools, and some for the daemon itself.
@@ -247,6 +249,8 @@ async fn live(
     embed.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut tick_minds = interval(MINDS_EVERY);
     tick_minds.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut follow = interval(FOLLOW_EVERY);
+    follow.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut idle_since = tokio::time::Instant::now();
     let mut open = JoinSet::new();
     let http = shared.web.address();
@@ -287,6 +291,7 @@ async fn live(
                 Ok(host.service.embed_new(SystemEnvironment.now()?).map(drop)?)
             }),
             _ = tick_minds.tick() => background(&shared, tick_all),
+            _ = follow.tick() => background(&shared, |host| Ok(host.follow_past()?)),
         }
     }
     tracing::info!("ending");

@@ -134,6 +134,8 @@ pub(crate) fn admit(situation: &Situation<'_>, command: &Command) -> Result<Admi
         Command::ScopeViolation(violation) => records::scope_violation(violation),
         Command::MindRun(draft) => records::mind_run(draft),
         Command::Migration(draft) => records::migration(draft),
+        Command::PastForget(draft) => records::past_forget(draft),
+        Command::PastRestore(draft) => records::past_restore(situation, draft),
         Command::Snapshot(_) => {
             unreachable!("the writer makes manifests itself: it knows the roots")
         }

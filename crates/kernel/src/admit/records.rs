@@ -3,22 +3,23 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proof::journal::{
-    Access, Attest, Compact, FindLate, FoundMemory, LearnWeights, Migration, MindRun, Payload,
-    PromptRecord, ScopeGrant, ScopeRevoke, ScopeViolation, SessionEnd, SessionStart, Touch,
+    Access, Attest, Compact, FindLate, FoundMemory, LearnWeights, Migration, MindRun, PastForget,
+    PastRestore, Payload, PromptRecord, ScopeGrant, ScopeRevoke, ScopeViolation, SessionEnd,
+    SessionStart, Touch,
 };
 use proof::memory::{MemoryId, Note, Outcome, PinnedVersion, SealedBody};
 
 use super::{Admission, AdmittedCommand, Situation, check_count, check_optional_name};
 use crate::command::{
-    Attestation, Compaction, GrantDraft, LateFind, MigrationDraft, MindRunDraft, PromptDraft,
-    Revocation, SessionClose, SessionDraft, Touches, Violation,
+    Attestation, Compaction, GrantDraft, LateFind, MigrationDraft, MindRunDraft, PastForgetDraft,
+    PastRestoreDraft, PromptDraft, Revocation, SessionClose, SessionDraft, Touches, Violation,
 };
 use crate::error::{Error, Result};
 use crate::grants::check_issue;
 use crate::keys;
 use crate::limits::{
     ATTEST_BURST, CITATIONS_MAX, COMPACT_ITEMS_MAX, CONTENT_BYTES_MAX, FIELD_BYTES_MAX,
-    FIND_LIMIT_MAX, TOUCHES_MAX,
+    FIND_LIMIT_MAX, PAST_MEMBERS_MAX, TOUCHES_MAX,
 };
 use crate::salience::{self, Factors, Signals};
 use crate::store::KeyRange;
@@ -347,6 +348,31 @@ pub(super) fn mind_run(draft: &MindRunDraft) -> Result<AdmittedCommand> {
         phase: draft.phase,
         reason: draft.reason.clone(),
     });
+    Ok(AdmittedCommand::one(Admission::plain(payload)))
+}
+
+pub(super) fn past_forget(draft: &PastForgetDraft) -> Result<AdmittedCommand> {
+    check_reason(&draft.reason)?;
+    if draft.members.len() > PAST_MEMBERS_MAX {
+        let (size, max) = (draft.members.len(), PAST_MEMBERS_MAX);
+        return Err(Error::TooLarge { field: "members", size, max });
+    }
+    let payload = Payload::PastForget(PastForget {
+        subject: draft.subject,
+        members: draft.members.clone(),
+        reason: draft.reason.clone(),
+    });
+    Ok(AdmittedCommand::one(Admission::plain(payload)))
+}
+
+pub(super) fn past_restore(
+    situation: &Situation<'_>,
+    draft: &PastRestoreDraft,
+) -> Result<AdmittedCommand> {
+    if situation.view.past_tombstones_of(draft.subject)?.is_empty() {
+        return Ok(AdmittedCommand::unchanged());
+    }
+    let payload = Payload::PastRestore(PastRestore { subject: draft.subject });
     Ok(AdmittedCommand::one(Admission::plain(payload)))
 }
 

@@ -84,6 +84,8 @@ pub(crate) fn apply(view: &View<'_>, entry: &Entry, payload: &Payload) -> Result
         Payload::Snapshot(p) => records::snapshot(&mut step, p),
         Payload::ScopeGrant(p) => records::scope_grant(&mut step, p),
         Payload::ScopeRevoke(p) => records::scope_revoke(&mut step, p),
+        Payload::PastForget(p) => records::past_forget(&mut step, p),
+        Payload::PastRestore(p) => records::past_restore(&mut step, p)?,
         // The entry itself is the record; nothing is derived from it.
         Payload::ScopeViolation(_) | Payload::MindRun(_) | Payload::Migration(_) => About::NOTHING,
     };

@@ -1,8 +1,8 @@
 //! Effects of everything that is neither a memory nor an edge: usage, weights, sessions, snapshots, grants.
 
 use proof::journal::{
-    Attest, Compact, FindLate, LearnWeights, Manifest, PromptRecord, ScopeGrant, ScopeRevoke,
-    SessionEnd, SessionStart, Touch,
+    Attest, Compact, FindLate, LearnWeights, Manifest, PastForget, PastRestore, PromptRecord,
+    ScopeGrant, ScopeRevoke, SessionEnd, SessionStart, Touch,
 };
 use proof::memory::{MemoryId, Millis, Outcome, Prompt, Session};
 
@@ -139,4 +139,19 @@ pub(super) fn scope_revoke(step: &mut Step<'_>, p: &ScopeRevoke) -> About {
     let seq = step.entry.seq.to_be_bytes().to_vec();
     step.changes.rows.insert(keys::revoked(p.grant), Some(seq));
     About::NOTHING
+}
+
+pub(super) fn past_forget(step: &mut Step<'_>, p: &PastForget) -> About {
+    let seq = step.entry.seq;
+    step.changes
+        .rows
+        .insert(keys::past_tombstone(p.subject, seq), Some(seq.to_be_bytes().to_vec()));
+    About::NOTHING
+}
+
+pub(super) fn past_restore(step: &mut Step<'_>, p: &PastRestore) -> Result<About> {
+    for seq in step.view.past_tombstones_of(p.subject)? {
+        step.changes.rows.insert(keys::past_tombstone(p.subject, seq), None);
+    }
+    Ok(About::NOTHING)
 }

@@ -13,8 +13,9 @@ use proof::memory::{Body, MemoryId, Millis, Salt};
 
 pub use memories::{Draft, EdgeDraft, EdgeRemoval, HeadRevision, Removal, Revision};
 pub use records::{
-    Attestation, Compaction, GrantDraft, LateFind, MigrationDraft, MindRunDraft, PromptDraft,
-    Revocation, SessionClose, SessionDraft, SnapshotDraft, Touches, Violation,
+    Attestation, Compaction, GrantDraft, LateFind, MigrationDraft, MindRunDraft, PastForgetDraft,
+    PastRestoreDraft, PromptDraft, Revocation, SessionClose, SessionDraft, SnapshotDraft, Touches,
+    Violation,
 };
 
 /// Who asks and when. The clock and every random byte come in with the command.
@@ -78,6 +79,10 @@ pub enum Command {
     MindRun(#[n(0)] MindRunDraft),
     #[n(22)]
     Migration(#[n(0)] MigrationDraft),
+    #[n(23)]
+    PastForget(#[n(0)] PastForgetDraft),
+    #[n(24)]
+    PastRestore(#[n(0)] PastRestoreDraft),
 }
 
 impl Command {
@@ -113,6 +118,8 @@ impl Command {
             Command::ScopeViolation(_) => EntryKind::ScopeViolation,
             Command::MindRun(_) => EntryKind::MindRun,
             Command::Migration(_) => EntryKind::Migration,
+            Command::PastForget(_) => EntryKind::PastForget,
+            Command::PastRestore(_) => EntryKind::PastRestore,
         }
     }
 

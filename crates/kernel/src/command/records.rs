@@ -167,3 +167,22 @@ pub struct MigrationDraft {
     #[n(2)]
     pub to: u32,
 }
+
+/// What of the past is to stay forgotten, as keyed digests.
+#[derive(Clone, Debug, PartialEq, Eq, Encode)]
+#[cbor(map)]
+pub struct PastForgetDraft {
+    #[n(0)]
+    pub subject: Digest,
+    #[n(1)]
+    pub members: Vec<Digest>,
+    #[n(2)]
+    pub reason: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Encode)]
+#[cbor(map)]
+pub struct PastRestoreDraft {
+    #[n(0)]
+    pub subject: Digest,
+}

@@ -23,9 +23,10 @@ pub struct Namespace {
 }
 
 /// All namespaces, by first byte. A key with another first byte is damage.
-pub const NAMESPACES: [Namespace; 21] = [
+pub const NAMESPACES: [Namespace; 22] = [
     Namespace { prefix: b'A', name: "attest" },
     Namespace { prefix: b'C', name: "checkpoint" },
+    Namespace { prefix: b'F', name: "forgotten past" },
     Namespace { prefix: b'G', name: "grant" },
     Namespace { prefix: b'I', name: "idempotency" },
     Namespace { prefix: b'N', name: "snapshot" },
@@ -220,6 +221,21 @@ pub fn grant(id: Digest) -> Vec<u8> {
 
 pub fn grants() -> Vec<u8> {
     vec![b'G']
+}
+
+/// A tombstone of the past: its subject, and the entry that made it.
+pub fn past_tombstone(subject: Digest, seq: u64) -> Vec<u8> {
+    Key::new(b'F').bytes(&subject.0).u64(seq).done()
+}
+
+/// All tombstones of a subject.
+pub fn past_tombstones_of(subject: Digest) -> Vec<u8> {
+    Key::new(b'F').bytes(&subject.0).done()
+}
+
+/// All tombstones of the past.
+pub fn past_tombstones() -> Vec<u8> {
+    Key::new(b'F').done()
 }
 
 /// Revocation of a grant, journaled here or made offline by attenuation.

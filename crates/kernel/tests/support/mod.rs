@@ -8,7 +8,8 @@ pub(crate) mod small_segments;
 use ed25519_dalek::SigningKey;
 use kernel::command::{
     Attestation, Command, Compaction, Draft, EdgeDraft, EdgeRemoval, GrantDraft, MigrationDraft,
-    MindRunDraft, PromptDraft, Revocation, SessionClose, SessionDraft, Stamp, Touches, Violation,
+    MindRunDraft, PastForgetDraft, PastRestoreDraft, PromptDraft, Revocation, SessionClose,
+    SessionDraft, Stamp, Touches, Violation,
 };
 use kernel::find::Query;
 use kernel::grants::{Grant, Permission, PublicKey, Selector, SignedGrant};
@@ -174,4 +175,14 @@ pub(crate) fn fill(cortex: &Cortex) {
     };
     let slip = run(cortex, 28, Command::Prompt(slip)).unwrap();
     cortex.erase(stamp(29), removal(slip.seq)).unwrap();
+    let subject = |n: u8| Digest::of("test", &[&[n]]);
+    for n in [1, 2] {
+        let forget = PastForgetDraft {
+            subject: subject(n),
+            members: vec![subject(n + 10)],
+            reason: "a slip".into(),
+        };
+        run(cortex, 29, Command::PastForget(forget)).unwrap();
+    }
+    run(cortex, 29, Command::PastRestore(PastRestoreDraft { subject: subject(2) })).unwrap();
 }

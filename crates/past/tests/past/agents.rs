@@ -1,6 +1,6 @@
 //! What each reader makes of its agent's files.
 
-use past::PastReadRequest;
+use past::ReadScope;
 use serde_json::json;
 
 use crate::histories::{
@@ -291,7 +291,7 @@ fn any_tool_can_write_our_own_lines() {
         json!({"session": "x1", "role": "sung", "text": "la"}),
         json!({"role": "prompt", "text": "nobody's"}),
     ]));
-    let request = PastReadRequest { path: Some(path), ..PastReadRequest::default() };
+    let request = ReadScope { path: Some(path), ..ReadScope::default() };
     let mut past = scene.past();
     let answer = scene.read_with(&mut past, &request, &scene.tombstones).unwrap();
     let counts = &answer.agents["lines"];

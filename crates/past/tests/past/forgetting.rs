@@ -1,16 +1,16 @@
 //! What was forgotten is in no byte of the past, and does not come back.
 
-use past::{PastForgetRequest, PastShowRequest, Tombstones};
+use past::{ForgetScope, Tombstones, TurnScope};
 
 use crate::histories::{Scene, asked, contents, text_of, turns};
 
 const CANARY: &str = "zanzibarcanary";
 
-fn forget(scene: &mut Scene, references: &[&str]) -> past::PastForgetAnswer {
-    let request = PastForgetRequest {
+fn forget(scene: &mut Scene, references: &[&str]) -> past::ForgetOutcome {
+    let request = ForgetScope {
         references: references.iter().map(|reference| (*reference).to_owned()).collect(),
         reason: "test".to_owned(),
-        ..PastForgetRequest::default()
+        ..ForgetScope::default()
     };
     scene.past().forget(&request, &mut scene.tombstones).unwrap()
 }
@@ -39,10 +39,8 @@ fn with_canary() -> Scene {
 }
 
 fn owner_of_canary(scene: &Scene) -> String {
-    let request = past::PastSearchRequest {
-        question: CANARY.to_owned(),
-        ..past::PastSearchRequest::default()
-    };
+    let request =
+        past::TurnQuestion { question: CANARY.to_owned(), ..past::TurnQuestion::default() };
     scene.past().search(&request).unwrap().hits[0].reference.clone()
 }
 
@@ -66,7 +64,7 @@ fn a_turn_is_forgotten_everywhere_and_the_others_keep_their_numbers() {
     let (session, _) = turn.split_once('#').unwrap();
     let session = session.to_owned();
     let numbers = |scene: &Scene| -> Vec<u32> {
-        let request = PastShowRequest { reference: session.clone(), around: 0, work: false };
+        let request = TurnScope { reference: session.clone(), around: 0, work: false };
         scene.past().show(&request).unwrap().turns.iter().map(|turn| turn.turn).collect()
     };
     let before = numbers(&scene);
@@ -94,15 +92,12 @@ fn a_session_is_forgotten_with_its_copies() {
 #[test]
 fn a_folder_and_everything_before_a_time_are_forgotten() {
     for request in [
-        PastForgetRequest { folder: Some("/src/*".to_owned()), ..PastForgetRequest::default() },
-        PastForgetRequest { before: Some(crate::histories::NOW), ..PastForgetRequest::default() },
-        PastForgetRequest {
-            agent: Some(past::PastAgent::ClaudeCode),
-            ..PastForgetRequest::default()
-        },
+        ForgetScope { folder: Some("/src/*".to_owned()), ..ForgetScope::default() },
+        ForgetScope { before: Some(crate::histories::NOW), ..ForgetScope::default() },
+        ForgetScope { agent: Some(past::PastAgent::ClaudeCode), ..ForgetScope::default() },
     ] {
         let mut scene = with_canary();
-        let dry = PastForgetRequest { dry_run: true, ..request.clone() };
+        let dry = ForgetScope { dry_run: true, ..request.clone() };
         let named = scene.past().forget(&dry, &mut scene.tombstones).unwrap();
         // The fork and its origin share their turns, and one of them has some of its own.
         assert!(scene.disk.holds(CANARY) && named.sessions.len() >= 2);
@@ -119,10 +114,10 @@ fn a_kill_during_forgetting_is_completed_at_the_next_start() {
     for at in 1.. {
         let mut scene = with_canary();
         let turn = owner_of_canary(&scene);
-        let request = PastForgetRequest {
+        let request = ForgetScope {
             references: vec![turn],
             reason: "test".to_owned(),
-            ..PastForgetRequest::default()
+            ..ForgetScope::default()
         };
         let mut past = scene.past();
         scene.disk.die_at(at);

@@ -5,8 +5,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use past::{
-    Exclusion, MemoryTombstones, Past, PastReadAnswer, PastReadRequest, PastShowRequest,
-    PastSurroundings, ReadWorld, Tombstones,
+    Exclusion, MemoryTombstones, Past, PastSurroundings, ReadOutcome, ReadScope, ReadWorld,
+    Tombstones, TurnScope,
 };
 use serde_json::{Value, json};
 
@@ -42,20 +42,20 @@ impl Scene {
         Past::with_disk(Box::new(self.disk.clone()), recall::analyze::Language::English).unwrap()
     }
 
-    pub(crate) fn read(&self) -> PastReadAnswer {
+    pub(crate) fn read(&self) -> ReadOutcome {
         self.try_read(&mut self.past()).unwrap()
     }
 
-    pub(crate) fn try_read(&self, past: &mut Past) -> past::Result<PastReadAnswer> {
-        self.read_with(past, &PastReadRequest::default(), &self.tombstones)
+    pub(crate) fn try_read(&self, past: &mut Past) -> past::Result<ReadOutcome> {
+        self.read_with(past, &ReadScope::default(), &self.tombstones)
     }
 
     pub(crate) fn read_with(
         &self,
         past: &mut Past,
-        request: &PastReadRequest,
+        request: &ReadScope,
         tombstones: &dyn Tombstones,
-    ) -> past::Result<PastReadAnswer> {
+    ) -> past::Result<ReadOutcome> {
         let surroundings = PastSurroundings::of_home(self.home.path());
         let mut world = ReadWorld {
             surroundings: &surroundings,
@@ -174,8 +174,7 @@ pub(crate) fn line(minute: u32, kind: &str, payload: &Value) -> Value {
 
 /// Everything that a past holds: sessions and their items, as people see them.
 pub(crate) fn contents(past: &Past) -> Vec<String> {
-    let request =
-        past::PastSessionsRequest { children: true, ..past::PastSessionsRequest::default() };
+    let request = past::SessionScope { children: true, ..past::SessionScope::default() };
     let mut found = Vec::new();
     let mut sessions = past.sessions(&request).sessions;
     sessions.sort_by(|one, other| one.reference.cmp(&other.reference));
@@ -192,7 +191,7 @@ pub(crate) fn contents(past: &Past) -> Vec<String> {
             info.version,
             session.turns
         ));
-        let request = PastShowRequest { reference: session.reference, around: 0, work: true };
+        let request = TurnScope { reference: session.reference, around: 0, work: true };
         for turn in past.show(&request).unwrap().turns {
             let undone = if turn.is_undone { " (undone)" } else { "" };
             for item in turn.items {

@@ -1,6 +1,6 @@
 //! Reading on, reading anew, sources that move, vanish and are torn.
 
-use past::{PastReadRequest, PastSessionsRequest};
+use past::{ReadScope, SessionScope};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -23,7 +23,7 @@ fn reading_twice_writes_nothing() {
 fn a_dry_run_says_what_would_be_read() {
     let scene = Scene::new();
     scene.claude("s1", &turns("a", 3));
-    let request = PastReadRequest { dry_run: true, ..PastReadRequest::default() };
+    let request = ReadScope { dry_run: true, ..ReadScope::default() };
     let answer = scene.read_with(&mut scene.past(), &request, &scene.tombstones).unwrap();
     assert_eq!((answer.changed_files, answer.sessions), (1, 0));
     assert!(answer.changed_bytes > 0 && scene.disk.files().is_empty());
@@ -83,7 +83,7 @@ fn what_agents_delete_is_kept() {
     scene.read();
     let past = scene.past();
     assert_eq!(contents(&past), before);
-    let sessions = past.sessions(&PastSessionsRequest::default()).sessions;
+    let sessions = past.sessions(&SessionScope::default()).sessions;
     let only_here: Vec<&str> = sessions
         .iter()
         .filter(|view| view.is_kept_only_here)

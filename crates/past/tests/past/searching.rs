@@ -1,16 +1,16 @@
 //! Turns are found by what was asked, answered and done; filters and forgetting hold.
 
-use past::{PastAgent, PastSearchRequest, PastShowRequest};
+use past::{PastAgent, TurnQuestion, TurnScope};
 use serde_json::json;
 
 use crate::histories::{Scene, answered, asked, line, meta, result, text, tool, turns};
 
-fn references(scene: &Scene, request: &PastSearchRequest) -> Vec<String> {
+fn references(scene: &Scene, request: &TurnQuestion) -> Vec<String> {
     scene.past().search(request).unwrap().hits.into_iter().map(|hit| hit.reference).collect()
 }
 
-fn ask(question: &str) -> PastSearchRequest {
-    PastSearchRequest { question: question.to_owned(), ..PastSearchRequest::default() }
+fn ask(question: &str) -> TurnQuestion {
+    TurnQuestion { question: question.to_owned(), ..TurnQuestion::default() }
 }
 
 fn scene() -> Scene {
@@ -45,7 +45,7 @@ fn a_turn_is_found_by_what_was_said_and_done() {
     assert_eq!(references(&scene, &ask("cookies.rs"))[0], "claude-code:s1#1");
     assert_eq!(references(&scene, &ask("which database for sessions"))[0], "codex:T1#1");
     assert_eq!(references(&scene, &ask("quagmire")), Vec::<String>::new());
-    let work = PastSearchRequest { work: true, ..ask("linker exploded quagmire") };
+    let work = TurnQuestion { work: true, ..ask("linker exploded quagmire") };
     assert_eq!(references(&scene, &work), ["claude-code:s1#1"]);
     let hit = scene.past().search(&ask("redb file")).unwrap().hits.remove(0);
     assert_eq!(
@@ -59,29 +59,27 @@ fn a_turn_is_found_by_what_was_said_and_done() {
 #[test]
 fn filters_apply_before_the_best_are_taken() {
     let scene = scene();
-    let of =
-        |agent| PastSearchRequest { agent: Some(agent), ..ask("sessions database slow index") };
+    let of = |agent| TurnQuestion { agent: Some(agent), ..ask("sessions database slow index") };
     assert_eq!(references(&scene, &of(PastAgent::Codex)), ["codex:T1#1"]);
     assert!(
         references(&scene, &of(PastAgent::ClaudeCode))
             .iter()
             .all(|hit| hit.starts_with("claude-code:"))
     );
-    let in_folder = PastSearchRequest { folder: Some("/src/b".to_owned()), ..ask("sessions slow") };
+    let in_folder = TurnQuestion { folder: Some("/src/b".to_owned()), ..ask("sessions slow") };
     assert_eq!(references(&scene, &in_folder), ["codex:T1#1"]);
-    let session =
-        PastSearchRequest { session: Some("claude-code:noise3".to_owned()), ..ask("slow") };
+    let session = TurnQuestion { session: Some("claude-code:noise3".to_owned()), ..ask("slow") };
     let hits = references(&scene, &session);
     assert!(hits.len() == 10 && hits.iter().all(|hit| hit.starts_with("claude-code:noise3#")));
     let since =
-        past::PastShowRequest { reference: "claude-code:s1#2".to_owned(), around: 0, work: false };
+        past::TurnScope { reference: "claude-code:s1#2".to_owned(), around: 0, work: false };
     let late = scene.past().show(&since).unwrap().turns[0].at;
     assert_eq!(
-        references(&scene, &PastSearchRequest { since: Some(late), ..ask("verbose flag login") }),
+        references(&scene, &TurnQuestion { since: Some(late), ..ask("verbose flag login") }),
         ["claude-code:s1#2"]
     );
     assert_eq!(
-        references(&scene, &PastSearchRequest { until: Some(late), ..ask("verbose flicker") }),
+        references(&scene, &TurnQuestion { until: Some(late), ..ask("verbose flicker") }),
         ["claude-code:s1#1"]
     );
 }
@@ -100,7 +98,7 @@ fn one_session_does_not_fill_the_list_and_prefixes_and_exclusions_work() {
             .contains(&"claude-code:s1#1".to_owned())
     );
     assert!(scene.past().search(&ask(" ")).is_err());
-    assert!(scene.past().search(&PastSearchRequest { limit: Some(0), ..ask("a") }).is_err());
+    assert!(scene.past().search(&TurnQuestion { limit: Some(0), ..ask("a") }).is_err());
 }
 
 // H45
@@ -138,7 +136,7 @@ fn a_session_is_resumed_where_it_was() {
     }
     assert_eq!(past.resume("claude-code:noise3").unwrap().reference, "claude-code:noise3");
     let show = |reference: &str| {
-        past.show(&PastShowRequest { reference: reference.to_owned(), around: 1, work: false })
+        past.show(&TurnScope { reference: reference.to_owned(), around: 1, work: false })
     };
     assert_eq!(show("claude-code:s1#2").unwrap().turns.len(), 2);
     assert_eq!(show("claude-code:s1#9").unwrap_err().code(), "past_unknown");

@@ -112,10 +112,14 @@ pub enum EntryKind {
     MindRun = 21,
     #[n(22)]
     Migration = 22,
+    #[n(23)]
+    PastForget = 23,
+    #[n(24)]
+    PastRestore = 24,
 }
 
 impl EntryKind {
-    pub const ALL: [EntryKind; 22] = [
+    pub const ALL: [EntryKind; 24] = [
         EntryKind::Write,
         EntryKind::Update,
         EntryKind::UpdateHead,
@@ -138,6 +142,8 @@ impl EntryKind {
         EntryKind::ScopeViolation,
         EntryKind::MindRun,
         EntryKind::Migration,
+        EntryKind::PastForget,
+        EntryKind::PastRestore,
     ];
 
     pub fn name(self) -> &'static str {
@@ -164,6 +170,8 @@ impl EntryKind {
             EntryKind::ScopeViolation => "scope_violation",
             EntryKind::MindRun => "mind_run",
             EntryKind::Migration => "migration",
+            EntryKind::PastForget => "past_forget",
+            EntryKind::PastRestore => "past_restore",
         }
     }
 

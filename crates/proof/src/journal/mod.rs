@@ -16,7 +16,7 @@ pub use payload::{
 };
 pub use records::{
     Access, Attest, Compact, FindLate, FoundMemory, GrantUse, LearnWeights, Manifest, Migration,
-    MindRun, MindRunPhase, PromptRecord, ScopeGrant, ScopeRevoke, ScopeViolation, SessionEnd,
-    SessionStart, Stub, Touch,
+    MindRun, MindRunPhase, PastForget, PastRestore, PromptRecord, ScopeGrant, ScopeRevoke,
+    ScopeViolation, SessionEnd, SessionStart, Stub, Touch,
 };
 pub use weights::{WEIGHT_CAP, WEIGHT_FLOOR, WEIGHT_SUM, Weights};

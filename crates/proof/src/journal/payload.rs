@@ -5,8 +5,8 @@ use minicbor::{Decode, Encode};
 
 use super::entry::EntryKind;
 use super::records::{
-    Attest, Compact, FindLate, LearnWeights, Manifest, Migration, MindRun, PromptRecord,
-    ScopeGrant, ScopeRevoke, ScopeViolation, SessionEnd, SessionStart, Touch,
+    Attest, Compact, FindLate, LearnWeights, Manifest, Migration, MindRun, PastForget, PastRestore,
+    PromptRecord, ScopeGrant, ScopeRevoke, ScopeViolation, SessionEnd, SessionStart, Touch,
 };
 use crate::codec;
 use crate::digest::Digest;
@@ -41,6 +41,7 @@ payloads! {
     LearnWeights(LearnWeights), Compact(Compact), SessionStart(SessionStart), SessionEnd(SessionEnd),
     Prompt(PromptRecord), Snapshot(Manifest), ScopeGrant(ScopeGrant), ScopeRevoke(ScopeRevoke),
     ScopeViolation(ScopeViolation), MindRun(MindRun), Migration(Migration),
+    PastForget(PastForget), PastRestore(PastRestore),
 }
 
 /// A new memory. Its id is the entry's `seq`, its version 1.

@@ -270,6 +270,29 @@ pub enum MindRunPhase {
     Undone,
 }
 
+/// Something of the past that agents wrote down is to stay forgotten. All of it is keyed digests: no text is here, and
+/// without the key of the home no guess can be tested.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub struct PastForget {
+    /// The session or turn; by it the tombstone is lifted.
+    #[n(0)]
+    pub subject: Digest,
+    /// All by which copies of it are known.
+    #[n(1)]
+    pub members: Vec<Digest>,
+    #[n(2)]
+    pub reason: String,
+}
+
+/// The tombstones of a subject do not hold any more.
+#[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub struct PastRestore {
+    #[n(0)]
+    pub subject: Digest,
+}
+
 /// A component that derives state from the journal changed how it does so from here on.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 #[cbor(map)]

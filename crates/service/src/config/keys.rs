@@ -134,6 +134,19 @@ pub const KEYS: &[Key] = &[
         about: "Mask what looks like a credential",
     },
     Key {
+        name: "past.exclude",
+        kind: Kind::Text,
+        default: || json!(""),
+        about: "Folders (* and ** stand for any) and agents whose sessions are not read, with commas between; \
+                `cortex past exclude` changes it",
+    },
+    Key {
+        name: "past.follow",
+        kind: Kind::Flag,
+        default: || json!(true),
+        about: "Once the past was read, a daemon reads on as agents write",
+    },
+    Key {
         name: "recall.favoured_speaker",
         kind: Kind::Text,
         default: || json!(""),

@@ -194,6 +194,11 @@ impl Config {
         }
     }
 
+    /// Does a daemon read on as agents write?
+    pub fn follows_past(&self) -> bool {
+        self.is_on("past.follow")
+    }
+
     /// Does a daemon that an agent started serve HTTP?
     pub fn http_in_background(&self) -> bool {
         self.is_on("http.background")

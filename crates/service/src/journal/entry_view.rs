@@ -125,6 +125,10 @@ fn payload_view(payload: &Payload) -> Map<String, Value> {
         Payload::MindRun(p) => json!({
             "run": p.run, "job": p.job, "phase": phase(p.phase), "reason": p.reason,
         }),
+        Payload::PastForget(p) => json!({
+            "subject": p.subject.to_string(), "members": p.members.len(), "reason": p.reason,
+        }),
+        Payload::PastRestore(p) => json!({"subject": p.subject.to_string()}),
         Payload::Migration(p) => json!({"component": p.component, "from": p.from, "to": p.to}),
     };
     prune(&mut view);

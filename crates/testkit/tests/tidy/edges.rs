@@ -14,7 +14,7 @@ pub(crate) const ALLOWED: [(&str, &[&str]); 20] = [
     ("mind", &["api", "kernel", "recall"]),
     ("llm", &[]),
     ("talents", &["api", "llm"]),
-    ("service", &["api", "embed", "kernel", "mind", "proof", "recall", "redact"]),
+    ("service", &["api", "embed", "kernel", "mind", "past", "proof", "recall", "redact"]),
     ("transfer", &["api", "kernel", "service"]),
     ("client", &["api", "proof"]),
     ("daemon", &["api", "client", "kernel", "llm", "mind", "recall", "service", "talents"]),

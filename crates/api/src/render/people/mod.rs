@@ -3,6 +3,7 @@
 //! - `memories`: what was found, and what is around it.
 //! - `lists`: sessions, prompts, projects, what happened, what needs attention.
 //! - `mind`: jobs, runs, the bulletin, what models cost.
+//! - `past`, `past_work`: what coding agents wrote down and did.
 //! - `changes`: what became of a change.
 //!
 //! What must stay true: text of memories passes `untrusted`, because it draws on a terminal, and agents read terminals
@@ -12,6 +13,8 @@ mod changes;
 mod lists;
 mod memories;
 mod mind;
+mod past;
+mod past_work;
 
 pub use changes::{archived, beside_save, confirmed, saved};
 pub use lists::{
@@ -21,3 +24,8 @@ pub use memories::{HitDetail, entities, found, listed, scored, timeline, tree, w
 pub use mind::{
     budget, bulletin, bulletin_explained, bulletins, jobs, paused, ran, run, runs, undone,
 };
+pub use past::{
+    past_checked, past_forgotten, past_found, past_read, past_sessions, past_shown, past_state,
+    past_tombstones,
+};
+pub use past_work::{past_card, past_shapes, past_work};

@@ -1,11 +1,14 @@
 //! `cortex search` and `similar`: a question in ordinary words, and what is near a memory.
 
+use api::past::{PastHit, PastSearchRequest};
 use api::render::people::{self, HitDetail};
 use api::search::{SearchAnswer, SearchRequest};
 use clap::Args;
 use proof::memory::Scope;
+use serde::Serialize;
 
 use crate::commands::memories::type_word;
+use crate::commands::past::search::{self as past_search, SearchPlace};
 use crate::failure::CommandResult;
 use crate::invocation::Invocation;
 use crate::output::{Output, plain};
@@ -23,12 +26,15 @@ use crate::wiring::words::MemoryRef;
 /// updated_at, uri, preview, cut, rank, tokens, standing, pinned, superseded_by: [{id, title}], contradicts: [{id,
 /// title}], by, author, proposed, relevance, level, happened_at?, arms: [{arm, rank, score, weight, by?}], reasons?:
 /// [{feature, value, typical, moved}]}], answerable?: {level, probability}, candidates, mode, model?, by_model?,
-/// elsewhere?, note?}
+/// elsewhere?, note?, past?: [{ref, agent, session, turn, title, project, folder, at, role, preview, prompt, text, cut,
+/// resume, changed_since, standing, rejected, kept_only_here, arms}]}; with --in past {query, past, matches}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex search how do we rotate the signing key
   cortex search 'login fails -oauth' --project web --type fact
-  cortex search '\"empty password\"' --explain")]
+  cortex search '\"empty password\"' --explain
+  cortex search --in past why is the cache slow
+  cortex search --in past 'linker error' --agent codex --work")]
 pub(crate) struct SearchArgs {
     /// The question
     #[arg(value_name = "QUESTION", required = true)]
@@ -38,6 +44,15 @@ pub(crate) struct SearchArgs {
     /// What each arm said of each hit
     #[arg(long)]
     explain: bool,
+    /// Where to look: in memories, in what coding agents wrote down (`cortex past`), or in both
+    #[arg(long = "in", value_name = "PLACE", value_enum, default_value_t = SearchPlace::All)]
+    place: SearchPlace,
+    /// Of the past only sessions of this agent
+    #[arg(long, value_name = "AGENT")]
+    agent: Option<String>,
+    /// Of the past also commands, outputs, edits and summaries
+    #[arg(long)]
+    work: bool,
 }
 
 /// Finds memories near a given one by meaning, nearest first.
@@ -101,6 +116,16 @@ struct FilterArgs {
 }
 
 impl FilterArgs {
+    /// Whether everything that is asked for means something in the past, too.
+    fn suit_the_past(&self) -> bool {
+        self.scope.is_none()
+            && self.types.is_empty()
+            && self.kinds.is_empty()
+            && self.tags.is_empty()
+            && self.session.is_none()
+            && self.as_of.is_none()
+    }
+
     fn request(&self) -> CommandResult<SearchRequest> {
         // Operations forgive what agents write; at a terminal a word that is none is a typing error.
         self.scope.as_deref().map(Scope::parse).transpose()?;
@@ -127,10 +152,47 @@ impl FilterArgs {
     }
 }
 
+/// What both places answer: the keys of memories stay as they are.
+#[derive(Serialize)]
+struct SearchInBoth<'a> {
+    #[serde(flatten)]
+    memories: &'a SearchAnswer,
+    past: &'a [PastHit],
+}
+
 pub(crate) fn search(args: &SearchArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     let query = args.question.join(" ");
+    let past = PastSearchRequest {
+        query: query.clone(),
+        agent: args.agent.clone(),
+        project: args.filters.project.clone(),
+        since: args.filters.since.clone(),
+        until: args.filters.until.clone(),
+        work: args.work,
+        limit: Some(args.filters.limit),
+        ..PastSearchRequest::default()
+    };
+    if args.place == SearchPlace::Past {
+        let session = args.filters.session.clone();
+        return past_search::alone(PastSearchRequest { session, ..past }, inv, out);
+    }
     let request = SearchRequest { query, explain: args.explain, ..args.filters.request()? };
-    show(&inv.ask(request)?, detail(args.explain), out)
+    let answer = inv.ask(request)?;
+    // Conditions that only memories know leave nothing to look for in the past.
+    let beside = match args.place {
+        SearchPlace::All if args.filters.suit_the_past() => past_search::beside(past, inv, out)?,
+        _ => None,
+    };
+    let Some(beside) = beside.filter(|beside| !beside.past.is_empty()) else {
+        return show(&answer, detail(args.explain), out);
+    };
+    if out.is_json() {
+        let both = SearchInBoth { memories: &answer, past: &beside.past };
+        return out.object(&both);
+    }
+    show(&answer, detail(args.explain), out)?;
+    out.line("from the past:")?;
+    out.text(people::past_found(&beside))
 }
 
 pub(crate) fn similar(args: &SimilarArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
