@@ -27,6 +27,8 @@ const LEFT_OUT_MAX: &str =
 /// Characters of a session's summary and of a prompt.
 const SUMMARY_CHARS: usize = 200;
 const PROMPT_CHARS: usize = 120;
+/// Characters of what a memory says, the most that fits first.
+const PREVIEW_CHARS: [usize; 3] = [200, 120, 60];
 
 /// How much a context may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,12 +64,29 @@ pub struct ContextText {
     pub left_out: usize,
 }
 
-/// Writes what an answer holds within its room. `left_out` lines did not fit before; `footer` comes last.
+/// Writes what an answer holds within its room. `left_out` lines did not fit before; `footer` comes last. Where not all
+/// fits, less is said of each memory before one is left out.
 pub fn context(
     answer: &ContextAnswer,
     room: ContextRoom,
     left_out: usize,
     footer: &str,
+) -> ContextText {
+    let mut shortest = ContextText { text: String::new(), left_out };
+    for chars in PREVIEW_CHARS {
+        shortest = written(answer, room, left_out, (footer, chars));
+        if shortest.left_out == left_out {
+            break;
+        }
+    }
+    shortest
+}
+
+fn written(
+    answer: &ContextAnswer,
+    room: ContextRoom,
+    left_out: usize,
+    (footer, chars): (&str, usize),
 ) -> ContextText {
     if answer.sessions.is_empty()
         && answer.prompts.is_empty()
@@ -82,7 +101,7 @@ pub fn context(
     let all = || answer.pinned.iter().chain(&answer.memories);
     let here = answer.project.as_str();
     let size = room.size().saturating_sub(room.cost(footer) + room.cost(LEFT_OUT_MAX));
-    let mut page = Page { text: String::new(), used: 0, left_out, room, here };
+    let mut page = Page { text: String::new(), used: 0, left_out, room, here, chars };
     let share = size * RULES_SHARE_PERCENT / 100;
     let missing = page.rules(RULES, all().filter(rule).collect(), share)
         + page.rules(PROPOSED, all().filter(proposed).collect(), share);
@@ -98,7 +117,7 @@ pub fn context(
             page.push(&note);
         }
     }
-    let memory = |brief| memory(brief, here);
+    let memory = |brief| memory(brief, here, chars);
     page.section("## Pinned", answer.pinned.iter().filter(other).map(memory), size);
     let sessions = answer.sessions.iter().filter(|session| says_something(session));
     page.section("## Recent Sessions", sessions.map(|it| session(it, here)), size);
@@ -123,6 +142,8 @@ struct Page<'a> {
     room: ContextRoom,
     /// The project that it is about: what belongs to it need not say so.
     here: &'a str,
+    /// Characters of what a memory says.
+    chars: usize,
 }
 
 impl Page<'_> {
@@ -154,11 +175,12 @@ impl Page<'_> {
 
     /// The same for rules, in full or, where they do not fit so, by their titles. Returns how many did not fit.
     fn rules(&mut self, heading: &str, rules: Vec<&Brief>, share: usize) -> usize {
-        let here = self.here;
-        let cost = |brief: &&Brief| self.room.cost(&memory(brief, here));
+        let (here, chars) = (self.here, self.chars);
+        let cost = |brief: &&Brief| self.room.cost(&memory(brief, here, chars));
         let whole = self.room.cost(heading) + rules.iter().map(cost).sum::<usize>();
         let fits = self.used + whole + self.room.cost("") <= share;
-        let shown = move |brief| if fits { memory(brief, here) } else { titled(brief, here) };
+        let shown =
+            move |brief| if fits { memory(brief, here, chars) } else { titled(brief, here) };
         let before = std::mem::take(&mut self.left_out);
         self.section(heading, rules.into_iter().map(shown), share);
         std::mem::replace(&mut self.left_out, before)
@@ -180,12 +202,12 @@ fn titled(brief: &Brief, here: &str) -> String {
     format!("- #{} [{kind}] {when} {title}{project}{superseded}{mark}", brief.id)
 }
 
-fn memory(brief: &Brief, here: &str) -> String {
+fn memory(brief: &Brief, here: &str, chars: usize) -> String {
     let titled = titled(brief, here);
     if brief.preview.is_empty() || brief.preview == brief.title {
         titled
     } else {
-        format!("{titled}: {}", line(&brief.preview))
+        format!("{titled}: {}", line(&beginning(&brief.preview, chars)))
     }
 }
 
