@@ -2,8 +2,8 @@
 //!
 //! The guard of all routes comes first; the protocol's own checks of host and origin are set to the same names, so that
 //! neither depends on the other. No folder says which project an agent works in, so the address may
-//! (`/mcp?project=web`), or the header `X-Cortex-Project`. No sessions: every request stands for itself, in the revisions that know sessions too,
-//! so that a daemon that was started anew goes on where the old one was.
+//! (`/mcp?project=web`), or the header `X-Cortex-Project`. No sessions: every request stands for itself, in the
+//! revisions that know sessions too, so that a daemon that was started anew goes on where the old one was.
 
 use std::sync::Arc;
 

@@ -12,7 +12,7 @@ use api::graph::{GraphRequest, RelateRequest};
 use api::prompt::PromptSaveRequest;
 use api::proof::ProveRequest;
 use api::read::GetRequest;
-use api::render::model::{self, CONTEXT_TOKENS, ModelAnswer, ModelReader, TOKENS_MIN};
+use api::render::model::{self, AnswerForModel, CONTEXT_TOKENS, ModelReader, TOKENS_MIN};
 use api::save::SaveRequest;
 use api::score::ScoreRequest;
 use api::search::SearchRequest;
@@ -109,7 +109,7 @@ pub async fn call(
     tools: &[&'static str],
     name: &str,
     given: Map<String, Value>,
-) -> Result<ModelAnswer> {
+) -> Result<AnswerForModel> {
     let mut given = arguments(name, given)?;
     let reader = &reader(tools, &mut given)?;
     match name {
@@ -126,7 +126,7 @@ pub async fn call(
             request.default_project = true;
             let text = backend.ask(request).await?.text;
             let structured = Map::from_iter([("text".to_owned(), json!(text))]);
-            Ok(ModelAnswer { text, structured })
+            Ok(AnswerForModel { text, structured })
         }
         "mem_get_observation" => {
             Ok(model::memory(&backend.ask(read::<GetRequest>(given)?).await?, reader))
@@ -159,7 +159,7 @@ async fn change(
     reader: &ModelReader,
     name: &str,
     mut given: Map<String, Value>,
-) -> Result<ModelAnswer> {
+) -> Result<AnswerForModel> {
     let answer = match name {
         "mem_save" => {
             let mut request: SaveRequest = read(given)?;

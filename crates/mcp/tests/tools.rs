@@ -15,7 +15,7 @@ use api::memory::{Brief, EdgeView, Memory};
 use api::prompt::PromptView;
 use api::proof::ProveAnswer;
 use api::read::GetAnswer;
-use api::render::model::{self, ContextRoom, ModelAnswer, ModelReader};
+use api::render::model::{self, AnswerForModel, ContextRoom, ModelReader};
 use api::save::{SaveAnswer, SimilarView};
 use api::score::ScoreAnswer;
 use api::search::{AnswerableView, ArmView, HitView, NamedView, SearchAnswer};
@@ -314,7 +314,7 @@ impl Caller {
         Caller { runtime, tools: tools::names().collect() }
     }
 
-    fn ask(&self, memory: &Echo, tool: &str, given: Map<String, Value>) -> Result<ModelAnswer> {
+    fn ask(&self, memory: &Echo, tool: &str, given: Map<String, Value>) -> Result<AnswerForModel> {
         let mut memory = memory.clone();
         if let Some(room) = given.get("max_tokens").and_then(Value::as_u64) {
             memory.room = usize::try_from(room).unwrap().saturating_sub(8);
@@ -324,7 +324,7 @@ impl Caller {
     }
 }
 
-fn replies(text: &str) -> Vec<(&'static str, ModelAnswer)> {
+fn replies(text: &str) -> Vec<(&'static str, AnswerForModel)> {
     let memory = Echo { title: text.to_owned(), text: text.to_owned(), count: 1, room: 1_192 };
     let caller = Caller::new();
     tools::names().map(|tool| (tool, caller.ask(&memory, tool, arguments(tool)).unwrap())).collect()

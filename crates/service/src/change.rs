@@ -18,7 +18,7 @@ use crate::caller::Caller;
 use crate::details::ProvenanceRequest;
 use crate::embedders::cache_folder;
 use crate::error::{Error, Result};
-use crate::intake::cleaner::Cleaner;
+use crate::intake::cleaner::IntakeCleaner;
 use crate::intake::topic;
 use crate::normalized_save::{clean_value, normal_kind, scope_of};
 use crate::read::memory_id;
@@ -98,7 +98,7 @@ impl Service {
         let id = memory_id(request.id)?;
         let cortex = self.opened(caller)?;
         let mut screen = self.screen();
-        let mut cleaner = Cleaner::default();
+        let mut cleaner = IntakeCleaner::default();
         if let Some(text) = &mut request.content {
             *text = cleaner.text(screen.text(text));
         }
@@ -113,7 +113,7 @@ impl Service {
                         body.map(|body| body.content).unwrap_or_default()
                     }
                 };
-                request.content = Some(Cleaner::under(content, whole));
+                request.content = Some(IntakeCleaner::under(content, whole));
             }
         }
         request.fields.values_mut().for_each(|value: &mut Value| clean_value(value, &mut screen));

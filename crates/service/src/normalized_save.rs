@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::caller::Caller;
 use crate::details::ProvenanceRequest;
 use crate::error::Result;
-use crate::intake::cleaner::Cleaner;
+use crate::intake::cleaner::IntakeCleaner;
 use crate::intake::dedup::{SaveKey, fingerprint};
 use crate::intake::redactor::Redactor;
 use crate::intake::{bounds, title, topic, words};
@@ -48,13 +48,13 @@ impl Service {
             (None, Some(kind)) => (MemoryType::of_kind(kind), type_note(kind)),
             (None, None) => (MemoryType::Fact, String::new()),
         };
-        let (mut screen, mut cleaner) = (self.screen(), Cleaner::default());
+        let (mut screen, mut cleaner) = (self.screen(), IntakeCleaner::default());
         let content = cleaner.text(screen.text(&request.content));
         let (title, whole_title) = match request.title.trim() {
             "" => (title::from_content(&content)?, None),
             given => cleaner.title(screen.text(given)),
         };
-        let content = Cleaner::under(content, whole_title);
+        let content = IntakeCleaner::under(content, whole_title);
         bounds::check_title(&title)?;
         let mut typed = Fields::empty(memory_type);
         let mut given = request.fields.clone();

@@ -1,6 +1,7 @@
 //! Which project is meant, and merging projects. `project_table` has what is written down about their names.
 //!
-//! What must stay true: whoever asks, through whichever interface, gets one name for one folder; reading claims nothing.
+//! What must stay true: whoever asks, through whichever interface, gets one name for one folder; reading claims
+//! nothing.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;

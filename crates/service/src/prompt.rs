@@ -12,7 +12,7 @@ use kernel::store::{KeyRange, View};
 use crate::Service;
 use crate::caller::Caller;
 use crate::error::{Error, Result};
-use crate::intake::cleaner::Cleaner;
+use crate::intake::cleaner::IntakeCleaner;
 use crate::intake::project::alias::Aliases;
 use crate::read::memory_id;
 
@@ -45,7 +45,7 @@ impl Service {
             request.default_session,
         )?;
         let mut screen = self.screen();
-        let text = Cleaner::default().text(screen.text(&request.content));
+        let text = IntakeCleaner::default().text(screen.text(&request.content));
         let draft = PromptDraft {
             session: session.clone(),
             project: project.clone(),

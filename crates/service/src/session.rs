@@ -14,7 +14,7 @@ use kernel::store::View;
 use crate::caller::Caller;
 use crate::default_session::default_id;
 use crate::error::{Error, Result};
-use crate::intake::cleaner::Cleaner;
+use crate::intake::cleaner::IntakeCleaner;
 use crate::intake::project::alias::Aliases;
 use crate::journal_tail::each_session;
 use crate::{ActorState, Service};
@@ -48,7 +48,8 @@ impl Service {
         let cortex = self.existing(caller)?;
         let id = request.id.trim().to_owned();
         let summary = request.summary.filter(|summary| !summary.trim().is_empty());
-        let summary = summary.map(|summary| Cleaner::default().text(self.screen().text(&summary)));
+        let summary =
+            summary.map(|summary| IntakeCleaner::default().text(self.screen().text(&summary)));
         let (salt, said) = (caller.salt()?, summary.clone());
         let close = SessionClose { session: id.clone(), summary, salt };
         match self.submit(&cortex, caller.stamp()?, Command::SessionEnd(close)) {

@@ -11,11 +11,11 @@ const ELLIPSIS: &str = "…";
 
 /// Cleans the texts of one request, and says what was done.
 #[derive(Debug, Default)]
-pub(crate) struct Cleaner {
+pub(crate) struct IntakeCleaner {
     notes: Vec<&'static str>,
 }
 
-impl Cleaner {
+impl IntakeCleaner {
     fn note(&mut self, note: &'static str) {
         if !self.notes.contains(&note) {
             self.notes.push(note);
@@ -79,7 +79,7 @@ mod tests {
     // serving S35
     #[test]
     fn stray_characters_and_long_titles_are_cleaned_and_told() {
-        let mut cleaner = Cleaner::default();
+        let mut cleaner = IntakeCleaner::default();
         assert_eq!(cleaner.text("plain\ttext\n".into()), "plain\ttext\n");
         assert_eq!(cleaner.title("A title".into()), ("A title".to_owned(), None));
         assert_eq!(cleaner.told(), "");
@@ -89,7 +89,7 @@ mod tests {
         assert_eq!(told, "NUL characters were left out; line breaks in the title became spaces");
         let (title, whole) = cleaner.title("long words ".repeat(200));
         assert!(title.len() <= TITLE_BYTES_MAX && title.ends_with("words…"), "{title}");
-        let content = Cleaner::under("said".into(), whole);
+        let content = IntakeCleaner::under("said".into(), whole);
         assert!(content.ends_with("words \n\nsaid"), "{content}");
         assert!(cleaner.told().contains("too long"));
     }
@@ -97,9 +97,9 @@ mod tests {
     proptest! {
         #[test]
         fn cleaning_twice_is_cleaning_once(text in "(\\PC|[\n\r\0\t ]){0,1200}") {
-            let (once, _) = Cleaner::default().title(text);
+            let (once, _) = IntakeCleaner::default().title(text);
             prop_assert!(once.len() <= TITLE_BYTES_MAX);
-            let mut again = Cleaner::default();
+            let mut again = IntakeCleaner::default();
             prop_assert_eq!(again.title(once.clone()).0, once);
             prop_assert_eq!(again.told(), "");
         }

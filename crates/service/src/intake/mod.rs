@@ -8,8 +8,8 @@
 //! - [`dedup`]: when two saves are the same save; [`bounds`]: what is too long.
 //! - [`capture`]: learnings in an agent's output.
 //!
-//! The order of a save: `Redactor::text` on every text, `Cleaner`, `bounds`, `topic::normalize`, `dedup::fingerprint`. Must stay
-//! true: pure functions; the file system comes in as a [`project::file_system::Tree`], time as an argument; nothing is
+//! The order of a save: `Redactor::text` on every text, `IntakeCleaner`, `bounds`, `topic::normalize`,
+//! `dedup::fingerprint`. Must stay true: pure functions; the file system comes in as a [`project::file_system::Tree`], time as an argument; nothing is
 //! cut in silence.
 
 pub(crate) mod bounds;

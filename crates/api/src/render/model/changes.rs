@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::super::untrusted::line;
 use super::for_project;
-use super::reader::{LIST_TOKENS, ModelAnswer, ModelReader, field, first_that_fits};
+use super::reader::{AnswerForModel, LIST_TOKENS, ModelReader, field, first_that_fits};
 use crate::capture::{CaptureAnswer, SuggestAnswer};
 use crate::change::{ChangeAnswer, DeleteAnswer};
 use crate::graph::RelateAnswer;
@@ -22,7 +22,7 @@ const PROMPT_CHARS: usize = 80;
 /// Names of projects that statistics list; the newest first.
 const PROJECTS_MAX: usize = 50;
 
-pub fn saved(saved: &SaveAnswer) -> ModelAnswer {
+pub fn saved(saved: &SaveAnswer) -> AnswerForModel {
     let (how, status) = match saved.status {
         SaveStatus::Created => ("Memory saved", "created"),
         SaveStatus::Updated => ("Memory updated", "updated"),
@@ -56,7 +56,7 @@ pub fn saved(saved: &SaveAnswer) -> ModelAnswer {
         &saved.project_note
     };
     let notes = [proposed, &saved.cleaned, &saved.redacted, &saved.type_note, project];
-    ModelAnswer::new(
+    AnswerForModel::new(
         text,
         [
             ("id", json!(id)),
@@ -71,29 +71,29 @@ pub fn saved(saved: &SaveAnswer) -> ModelAnswer {
     .noted(notes)
 }
 
-pub fn summary_saved(saved: &SaveAnswer) -> ModelAnswer {
+pub fn summary_saved(saved: &SaveAnswer) -> AnswerForModel {
     let (id, project) = (saved.id, line(&saved.project));
     let text = format!("Session summary saved{} as #{id}", for_project(&saved.project));
-    ModelAnswer::new(text, [("id", json!(id)), ("status", json!("summary saved"))])
+    AnswerForModel::new(text, [("id", json!(id)), ("status", json!("summary saved"))])
         .with("project", field(&project))
         .noted([saved.redacted.as_str()])
 }
 
-pub fn prompt_saved(saved: &PromptView) -> ModelAnswer {
+pub fn prompt_saved(saved: &PromptView) -> AnswerForModel {
     let shown: String = saved.content.chars().take(PROMPT_CHARS).collect();
     let shown = line(&shown);
     let text = format!("Prompt saved: \"{shown}\" as #{}", saved.id);
-    ModelAnswer::new(text, [("id", json!(saved.id)), ("saved", field(&shown))])
+    AnswerForModel::new(text, [("id", json!(saved.id)), ("saved", field(&shown))])
         .noted([saved.redacted.as_str()])
 }
 
-pub fn updated(changed: &ChangeAnswer) -> ModelAnswer {
+pub fn updated(changed: &ChangeAnswer) -> AnswerForModel {
     let memory = &changed.memory;
     let (id, version, scope) = (memory.id, memory.version, &memory.scope);
     let (title, kind) = (line(&memory.title), line(&memory.kind));
     let text =
         format!("Memory updated: #{id} \"{title}\" ({kind}, scope={scope}, version {version})");
-    ModelAnswer::new(
+    AnswerForModel::new(
         text,
         [
             ("id", json!(id)),
@@ -106,12 +106,12 @@ pub fn updated(changed: &ChangeAnswer) -> ModelAnswer {
     .noted([changed.cleaned.as_str(), &changed.redacted])
 }
 
-pub fn suggested(answer: &SuggestAnswer) -> ModelAnswer {
+pub fn suggested(answer: &SuggestAnswer) -> AnswerForModel {
     let key = line(&answer.topic_key);
-    ModelAnswer::new(format!("Suggested topic_key: {key}"), [("topic_key", field(&key))])
+    AnswerForModel::new(format!("Suggested topic_key: {key}"), [("topic_key", field(&key))])
 }
 
-pub fn session_started(session: &SessionView) -> ModelAnswer {
+pub fn session_started(session: &SessionView) -> AnswerForModel {
     let (before, status) = match (session.changed, &session.ended_at) {
         (true, _) => ("", "started"),
         (false, None) => (" before", "started before"),
@@ -122,23 +122,23 @@ pub fn session_started(session: &SessionView) -> ModelAnswer {
     };
     let id = line(&session.id);
     let text = format!("Session \"{id}\" started{}{before}", for_project(&session.project));
-    ModelAnswer::new(text, [("id", field(&id)), ("status", json!(status))])
+    AnswerForModel::new(text, [("id", field(&id)), ("status", json!(status))])
         .with("project", field(&session.project))
 }
 
-pub fn session_ended(session: &SessionView) -> ModelAnswer {
+pub fn session_ended(session: &SessionView) -> AnswerForModel {
     let status = if session.changed { "completed" } else { "completed before" };
     let id = line(&session.id);
     let text = format!("Session \"{id}\" {status}");
-    ModelAnswer::new(text, [("id", field(&id)), ("status", json!(status))])
+    AnswerForModel::new(text, [("id", field(&id)), ("status", json!(status))])
 }
 
-pub fn captured(answer: &CaptureAnswer) -> ModelAnswer {
+pub fn captured(answer: &CaptureAnswer) -> AnswerForModel {
     let (extracted, saved, duplicates) = (answer.extracted, answer.saved, answer.duplicates);
     let text = format!(
         "Passive capture complete: extracted={extracted} saved={saved} duplicates={duplicates}"
     );
-    ModelAnswer::new(
+    AnswerForModel::new(
         text,
         [
             ("extracted", json!(extracted)),
@@ -148,7 +148,7 @@ pub fn captured(answer: &CaptureAnswer) -> ModelAnswer {
     )
 }
 
-pub fn related(answer: &RelateAnswer) -> ModelAnswer {
+pub fn related(answer: &RelateAnswer) -> AnswerForModel {
     let edge = &answer.edge;
     let (id, from, to, weight) = (edge.id, edge.from_obs_id, edge.to_obs_id, edge.weight);
     let relation = line(&edge.relation_type);
@@ -156,7 +156,7 @@ pub fn related(answer: &RelateAnswer) -> ModelAnswer {
         "Relationship created: observation {from} -[{relation}]-> observation {to} \
          (weight: {weight:.1}, edge ID: {id})"
     );
-    ModelAnswer::new(
+    AnswerForModel::new(
         text,
         [
             ("id", json!(id)),
@@ -168,7 +168,7 @@ pub fn related(answer: &RelateAnswer) -> ModelAnswer {
     )
 }
 
-pub fn scored(answer: &ScoreAnswer, reader: &ModelReader) -> ModelAnswer {
+pub fn scored(answer: &ScoreAnswer, reader: &ModelReader) -> AnswerForModel {
     let (id, accesses) = (answer.observation_id, answer.access_count);
     let last = answer.last_accessed.as_deref().unwrap_or("never");
     let score = (answer.score * 100.0).round() / 100.0;
@@ -182,7 +182,7 @@ pub fn scored(answer: &ScoreAnswer, reader: &ModelReader) -> ModelAnswer {
             .expect("a String takes any text");
         why = Some(json!({"incoming_edges": edges, "citations": citations, "shown": shown}));
     }
-    ModelAnswer::new(
+    AnswerForModel::new(
         text,
         [
             ("observation_id", json!(id)),
@@ -194,12 +194,12 @@ pub fn scored(answer: &ScoreAnswer, reader: &ModelReader) -> ModelAnswer {
     .with("explain", why)
 }
 
-pub fn deleted(answer: &DeleteAnswer) -> ModelAnswer {
+pub fn deleted(answer: &DeleteAnswer) -> AnswerForModel {
     let status = if answer.hard { "permanently deleted" } else { "soft-deleted" };
     changed("Memory #", answer.id, status)
 }
 
-pub fn stats(answer: &StatsAnswer, reader: &ModelReader) -> ModelAnswer {
+pub fn stats(answer: &StatsAnswer, reader: &ModelReader) -> AnswerForModel {
     let all = answer.projects.len();
     let ways = (0..=all.min(PROJECTS_MAX)).rev().map(|kept| {
         let names: Vec<String> = answer.projects.iter().take(kept).map(|name| line(name)).collect();
@@ -211,7 +211,7 @@ pub fn stats(answer: &StatsAnswer, reader: &ModelReader) -> ModelAnswer {
              - Prompts: {prompts}\n- Projects: {listed}"
         );
         let more = (kept < all).then(|| format!("{} more projects are not listed", all - kept));
-        ModelAnswer::new(
+        AnswerForModel::new(
             text,
             [
                 ("sessions", json!(sessions)),
@@ -225,30 +225,30 @@ pub fn stats(answer: &StatsAnswer, reader: &ModelReader) -> ModelAnswer {
     first_that_fits(reader.room(LIST_TOKENS), ways).unwrap_or_default()
 }
 
-pub fn archived(answer: &ChangeAnswer, reader: &ModelReader) -> ModelAnswer {
+pub fn archived(answer: &ChangeAnswer, reader: &ModelReader) -> AnswerForModel {
     let back = if reader.has("mem_restore") { "mem_restore brings it back" } else { "" };
     changed("Observation ", answer.memory.id, "archived").noted([back])
 }
 
-pub fn pinned(answer: &ChangeAnswer) -> ModelAnswer {
+pub fn pinned(answer: &ChangeAnswer) -> AnswerForModel {
     let status = if answer.memory.pinned { "pinned" } else { "unpinned" };
     changed("Memory #", answer.memory.id, status)
 }
 
-pub fn restored(answer: &ChangeAnswer) -> ModelAnswer {
+pub fn restored(answer: &ChangeAnswer) -> AnswerForModel {
     changed("Memory #", answer.memory.id, "restored")
 }
 
-fn changed(what: &str, id: u64, status: &str) -> ModelAnswer {
+fn changed(what: &str, id: u64, status: &str) -> AnswerForModel {
     let text = format!("{what}{id} {status}");
-    ModelAnswer::new(text, [("id", json!(id)), ("status", json!(status))])
+    AnswerForModel::new(text, [("id", json!(id)), ("status", json!(status))])
 }
 
-pub fn proven(answer: &ProveAnswer, reader: &ModelReader) -> ModelAnswer {
+pub fn proven(answer: &ProveAnswer, reader: &ModelReader) -> AnswerForModel {
     let (id, bytes, root, size) = (answer.id, answer.bytes, &answer.root, answer.size);
     let of = if answer.exists { "of" } else { "that there is no" };
     let said = format!("Proof {of} #{id} ({bytes} bytes) for root {root} over {size} entries");
-    let whole = ModelAnswer::new(
+    let whole = AnswerForModel::new(
         format!("{said}; `cortex verify-proof` checks it:\n{}", answer.proof),
         [
             ("id", json!(id)),
@@ -265,7 +265,7 @@ pub fn proven(answer: &ProveAnswer, reader: &ModelReader) -> ModelAnswer {
                 format!("the file was left out: it takes a max_tokens of {}", whole.tokens());
             let fields =
                 [("id", json!(id)), ("exists", json!(answer.exists)), ("proof", json!(""))];
-            ModelAnswer::new(format!("Proof {of} #{id} ({bytes} bytes)"), fields)
+            AnswerForModel::new(format!("Proof {of} #{id} ({bytes} bytes)"), fields)
                 .noted([note.as_str()])
         }
         _ => whole,

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::super::quotation::mark;
 use super::super::untrusted::{line, opening};
 use super::excerpt::{self, around};
-use super::reader::{ModelAnswer, ModelReader, SEARCH_TOKENS, field, first_that_fits, put};
+use super::reader::{AnswerForModel, ModelReader, SEARCH_TOKENS, field, first_that_fits, put};
 use super::{PROPOSED_MARK, when};
 use crate::search::{ArmView, HitView, NamedView, SearchAnswer};
 
@@ -53,16 +53,16 @@ impl HitPlace<'_> {
 }
 
 /// What a search found.
-pub fn found(found: &SearchAnswer, reader: &ModelReader) -> ModelAnswer {
+pub fn found(found: &SearchAnswer, reader: &ModelReader) -> AnswerForModel {
     fitting(found, reader, Shape::Plain)
 }
 
 /// What a search found, with the rank of each hit.
-pub fn found_by_rank(found: &SearchAnswer, reader: &ModelReader) -> ModelAnswer {
+pub fn found_by_rank(found: &SearchAnswer, reader: &ModelReader) -> AnswerForModel {
     fitting(found, reader, Shape::Ranked)
 }
 
-fn fitting(found: &SearchAnswer, reader: &ModelReader, shape: Shape) -> ModelAnswer {
+fn fitting(found: &SearchAnswer, reader: &ModelReader, shape: Shape) -> AnswerForModel {
     if found.hits.is_empty() {
         return nothing_found(found, shape);
     }
@@ -74,7 +74,7 @@ fn fitting(found: &SearchAnswer, reader: &ModelReader, shape: Shape) -> ModelAns
     first_that_fits(reader.room(SEARCH_TOKENS), ways).unwrap_or_default()
 }
 
-fn nothing_found(found: &SearchAnswer, shape: Shape) -> ModelAnswer {
+fn nothing_found(found: &SearchAnswer, shape: Shape) -> AnswerForModel {
     let said = format!("No memories found for: \"{}\"", echoed(&found.query));
     let others = [found.elsewhere.as_deref(), found.note.as_deref()].into_iter().flatten();
     let mut notes = vec![said];
@@ -85,7 +85,7 @@ fn nothing_found(found: &SearchAnswer, shape: Shape) -> ModelAnswer {
     }
     put(&mut fields, "notes", notes.clone());
     fields.insert("hits".to_owned(), json!([]));
-    ModelAnswer { text: notes.join("\n"), structured: fields }
+    AnswerForModel { text: notes.join("\n"), structured: fields }
 }
 
 /// The first `kept` hits with previews of so many characters.
@@ -95,7 +95,7 @@ fn shown(
     shape: Shape,
     kept: usize,
     chars: usize,
-) -> ModelAnswer {
+) -> AnswerForModel {
     let first = unanswered(found);
     let count = found.hits.len();
     let mut text = match (shape, first) {
@@ -133,7 +133,7 @@ fn shown(
     }
     put(&mut fields, "notes", notes);
     fields.insert("hits".to_owned(), Value::Array(hits));
-    ModelAnswer { text, structured: fields }
+    AnswerForModel { text, structured: fields }
 }
 
 /// `[1] #7 (decision) — Title`, the preview and the date below; with a rank as `1. [7] Title (decision, rank: 0.75)`.

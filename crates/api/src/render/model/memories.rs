@@ -11,7 +11,7 @@ use super::super::quotation::mark;
 use super::super::tokens;
 use super::super::untrusted::{line, lines, opening};
 use super::excerpt::{self, beginning};
-use super::reader::{LIST_TOKENS, ModelAnswer, ModelReader, field, first_that_fits, put};
+use super::reader::{AnswerForModel, LIST_TOKENS, ModelReader, field, first_that_fits, put};
 use super::{PROPOSED_MARK, when};
 use crate::graph::{GraphAnswer, NodeView};
 use crate::memory::{Brief, EdgeView};
@@ -24,7 +24,7 @@ const NEIGHBOUR_CHARS: [usize; 5] = [150, 100, 60, 30, 0];
 const CUT_NOTE_TOKENS: usize = 25;
 
 /// One memory in full. What gives orders and is not a person's stands between two rules that name its author.
-pub fn memory(got: &GetAnswer, reader: &ModelReader) -> ModelAnswer {
+pub fn memory(got: &GetAnswer, reader: &ModelReader) -> AnswerForModel {
     let whole = memory_of(got, reader, &got.memory.content, None);
     let Some(room) = reader.max_tokens.filter(|room| whole.tokens() > *room) else { return whole };
     // What is not content is there whatever it costs; the content gets the rest.
@@ -58,7 +58,7 @@ fn memory_of(
     reader: &ModelReader,
     content: &str,
     cut: Option<&str>,
-) -> ModelAnswer {
+) -> AnswerForModel {
     let memory = &got.memory;
     let (id, kind, title) = (memory.id, line(&memory.kind), line(&memory.title));
     let content = lines(content);
@@ -120,11 +120,11 @@ fn memory_of(
         put(&mut fields, "explain", why);
     }
     let text = text.trim_end().to_owned();
-    ModelAnswer { text, structured: fields }.noted(cut)
+    AnswerForModel { text, structured: fields }.noted(cut)
 }
 
 /// What was saved around a memory.
-pub fn timeline(answer: &TimelineAnswer, reader: &ModelReader) -> ModelAnswer {
+pub fn timeline(answer: &TimelineAnswer, reader: &ModelReader) -> AnswerForModel {
     let most = answer.before.len().max(answer.after.len());
     let shorter = NEIGHBOUR_CHARS.into_iter().map(|chars| (most, chars));
     let fewer = (0..most).rev().map(|kept| (kept, 0));
@@ -133,7 +133,7 @@ pub fn timeline(answer: &TimelineAnswer, reader: &ModelReader) -> ModelAnswer {
 }
 
 /// At most `kept` neighbours on each side, with so many characters of each.
-fn timeline_of(answer: &TimelineAnswer, kept: usize, chars: usize) -> ModelAnswer {
+fn timeline_of(answer: &TimelineAnswer, kept: usize, chars: usize) -> AnswerForModel {
     let before = &answer.before[answer.before.len().saturating_sub(kept)..];
     let after = &answer.after[..answer.after.len().min(kept)];
     let left_out = answer.before.len() + answer.after.len() - before.len() - after.len();
@@ -168,7 +168,7 @@ fn timeline_of(answer: &TimelineAnswer, kept: usize, chars: usize) -> ModelAnswe
     let note = (left_out > 0)
         .then(|| format!("{left_out} farther ones did not fit; a larger max_tokens shows them"));
     let text = text.trim_end().to_owned();
-    ModelAnswer { text, structured: fields }.noted(note.as_deref())
+    AnswerForModel { text, structured: fields }.noted(note.as_deref())
 }
 
 /// `#7 [decision] 2026-11-18 Title`, with whose words it is.
@@ -198,11 +198,11 @@ fn brief_fields(brief: &Brief, preview: String) -> Map<String, Value> {
 }
 
 /// What a walk found, nearest first, and the edges it went along.
-pub fn walked(answer: &GraphAnswer, reader: &ModelReader) -> ModelAnswer {
+pub fn walked(answer: &GraphAnswer, reader: &ModelReader) -> AnswerForModel {
     let (id, depth) = (answer.id, answer.depth);
     if answer.nodes.is_empty() {
         let said = format!("No related observations found for ID {id} (depth: {depth})");
-        return ModelAnswer::new(
+        return AnswerForModel::new(
             said.clone(),
             [("notes", json!([said])), ("nodes", json!([])), ("edges", json!([]))],
         );
@@ -215,7 +215,7 @@ pub fn walked(answer: &GraphAnswer, reader: &ModelReader) -> ModelAnswer {
 }
 
 /// The `kept` nearest, and the edges among them.
-fn walked_to(answer: &GraphAnswer, kept: usize, chars: usize) -> ModelAnswer {
+fn walked_to(answer: &GraphAnswer, kept: usize, chars: usize) -> AnswerForModel {
     let (id, depth, count) = (answer.id, answer.depth, answer.nodes.len());
     let mut text = format!("Related observations for ID {id} (depth: {depth}, found: {count}):\n");
     let nodes = &answer.nodes[..kept];
@@ -236,7 +236,7 @@ fn walked_to(answer: &GraphAnswer, kept: usize, chars: usize) -> ModelAnswer {
     });
     let capped = answer.capped.then(|| "there is more than a walk may reach".to_owned());
     let notes: Vec<String> = [left_out, capped].into_iter().flatten().collect();
-    ModelAnswer::new(text.trim_end(), [("nodes", json!(listed)), ("edges", json!(edges))])
+    AnswerForModel::new(text.trim_end(), [("nodes", json!(listed)), ("edges", json!(edges))])
         .noted(notes.iter().map(String::as_str))
 }
 

@@ -6,9 +6,9 @@
 //! - `changes`: what became of a save, an update, a session.
 //! - `excerpt`: texts made shorter.
 //!
-//! What must stay true: text and structure say the same, and both fit the reader's room; where a tool of the reader does
-//! what a hint proposes, the hint names the tool, and no other is named; what is left out is said; text of memories
-//! passes `untrusted`, and orders in what others wrote are marked as theirs.
+//! What must stay true: text and structure say the same, and both fit the reader's room; where a tool of the reader
+//! does what a hint proposes, the hint names the tool, and no other is named; what is left out is said; text of
+//! memories passes `untrusted`, and orders in what others wrote are marked as theirs.
 
 mod changes;
 mod context;
@@ -25,7 +25,7 @@ pub use context::{ContextRoom, ContextText, PROPOSED, RULES, RULES_SHARE_PERCENT
 pub use hits::{found, found_by_rank};
 pub use memories::{memory, timeline, walked};
 pub use reader::{
-    CONTEXT_TOKENS, LIST_TOKENS, ModelAnswer, ModelReader, SEARCH_TOKENS, TOKENS_MIN,
+    AnswerForModel, CONTEXT_TOKENS, LIST_TOKENS, ModelReader, SEARCH_TOKENS, TOKENS_MIN,
 };
 
 use super::untrusted::line;

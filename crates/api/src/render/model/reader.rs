@@ -38,23 +38,23 @@ impl ModelReader {
 
 /// An answer as a model gets it. Some clients show it the text and some the structure, so both say the same.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct ModelAnswer {
+pub struct AnswerForModel {
     pub text: String,
     pub structured: Map<String, Value>,
 }
 
-impl ModelAnswer {
+impl AnswerForModel {
     /// A text of one or more lines, and the fields that say the same.
     pub(super) fn new<const N: usize>(
         text: impl Into<String>,
         fields: [(&str, Value); N],
-    ) -> ModelAnswer {
+    ) -> AnswerForModel {
         let mut structured = Map::new();
         for (name, mut value) in fields {
             untrusted::value(&mut value);
             structured.insert(name.to_owned(), value);
         }
-        ModelAnswer { text: text.into(), structured }
+        AnswerForModel { text: text.into(), structured }
     }
 
     /// What it costs whoever reads the longer of the two.
@@ -67,13 +67,13 @@ impl ModelAnswer {
     }
 
     /// The same with a field, if it says anything.
-    pub(super) fn with(mut self, name: &str, value: impl Into<Value>) -> ModelAnswer {
+    pub(super) fn with(mut self, name: &str, value: impl Into<Value>) -> AnswerForModel {
         put(&mut self.structured, name, value);
         self
     }
 
     /// The same with what else is to be said, at the end of the text and among the fields.
-    pub(super) fn noted<'n>(mut self, notes: impl IntoIterator<Item = &'n str>) -> ModelAnswer {
+    pub(super) fn noted<'n>(mut self, notes: impl IntoIterator<Item = &'n str>) -> AnswerForModel {
         let notes: Vec<String> =
             notes.into_iter().filter(|note| !note.is_empty()).map(line).collect();
         for note in &notes {
@@ -108,8 +108,8 @@ pub(super) fn put(fields: &mut Map<String, Value>, name: &str, value: impl Into<
 /// The first of some ways to say an answer that fits; the last one if none does.
 pub(super) fn first_that_fits(
     room: usize,
-    ways: impl Iterator<Item = ModelAnswer>,
-) -> Option<ModelAnswer> {
+    ways: impl Iterator<Item = AnswerForModel>,
+) -> Option<AnswerForModel> {
     let mut last = None;
     for way in ways {
         if way.tokens() <= room {
