@@ -9,8 +9,8 @@
 //! - [`capture`]: learnings in an agent's output.
 //!
 //! The order of a save: `Redactor::text` on every text, `IntakeCleaner`, `bounds`, `topic::normalize`,
-//! `dedup::fingerprint`. Must stay true: pure functions; the file system comes in as a [`project::file_system::Tree`], time as an argument; nothing is
-//! cut in silence.
+//! `dedup::fingerprint`. Must stay true: pure functions; the file system comes in as a
+//! [`project::file_system::Tree`], time as an argument; nothing is cut in silence.
 
 pub(crate) mod bounds;
 pub(crate) mod capture;
