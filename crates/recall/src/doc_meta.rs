@@ -213,6 +213,13 @@ impl<'a> DocMetaView<'a> {
         self.get(doc).is_some_and(|meta| !meta.forgotten && !meta.archived)
     }
 
+    /// Memories that are neither forgotten nor archived.
+    pub(crate) fn all_in_sight(&self) -> impl Iterator<Item = u64> {
+        let docs = (0u64..).zip(&self.column.by_doc).map(|(doc, _)| doc);
+        let stale = self.stale.keys().copied().filter(|doc| self.column.get(*doc).is_none());
+        docs.chain(stale).filter(|doc| self.in_sight(*doc))
+    }
+
     /// Memories with more than one version.
     pub(crate) fn revised(&self) -> impl Iterator<Item = u64> {
         let docs = (0u64..).zip(&self.column.by_doc);

@@ -42,6 +42,10 @@ impl Ids {
         }
     }
 
+    pub(crate) fn len(&self) -> u64 {
+        self.0.iter().map(|bits| u64::from(bits.count_ones())).sum()
+    }
+
     pub(crate) fn contains(&self, id: u64) -> bool {
         let (word, bit) = place(id);
         self.0.get(word).is_some_and(|bits| bits & bit != 0)

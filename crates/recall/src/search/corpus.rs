@@ -5,12 +5,15 @@
 
 use std::collections::BTreeSet;
 
+use kernel::memory::MemoryId;
+
 use super::context::SearchContext;
 use super::filter::MemoryFilter;
 use super::former::FormerVersions;
 use crate::columns::Columns;
 use crate::doc_meta::DocMetaView;
 use crate::error::Result;
+use crate::ids::Ids;
 use crate::model_codes::ModelCodes;
 use crate::text::TextSearch;
 use crate::vectors::Codes;
@@ -95,6 +98,24 @@ impl<'a> Corpus<'a> {
     pub(super) fn text_search(&self) -> Result<TextSearch<'a>> {
         let mut search = TextSearch::new(self.context.view, &self.context.cache.memtable)?;
         search.add(self.former.documents())?;
+        if self.context.gate.is_some() {
+            let seen = self.seen_by_delegate()?;
+            search.count_only(seen.len(), Box::new(move |id| seen.contains(id)));
+        }
         Ok(search)
+    }
+
+    /// What a delegate may see: the frequency of a word over anything more would tell it which words other memories have.
+    /// Every memory's head is read for it.
+    fn seen_by_delegate(&self) -> Result<Ids> {
+        let SearchContext { view, gate, .. } = *self.context;
+        let mut seen = Ids::default();
+        for doc in self.docs.all_in_sight() {
+            let head = MemoryId::new(doc).map(|id| view.head(id)).transpose()?.flatten();
+            if head.is_some_and(|head| gate.is_none_or(|gate| gate.sees(&head))) {
+                seen.set(doc, true);
+            }
+        }
+        Ok(seen)
     }
 }

@@ -232,6 +232,25 @@ impl TermLists {
         Ok(nearest)
     }
 
+    /// How many live documents that have the term are in a set.
+    pub(super) fn count(
+        &mut self,
+        dead: &mut DeadPages<'_>,
+        is_in: &dyn Fn(u64) -> bool,
+    ) -> Result<u64> {
+        let (mut count, mut from) = (0, 0);
+        while let Some(next) = self.next(from)? {
+            let start = next - next % PAGE_DOCS;
+            let window = (start, start | (PAGE_DOCS - 1));
+            dead.enter(window);
+            self.each(window, dead, |doc, _| count += u64::from(is_in(doc)))?;
+            let Some(after) = window.1.checked_add(1) else { break };
+            from = after;
+        }
+        self.rewind();
+        Ok(count)
+    }
+
     /// Windows start from the first document again.
     pub(super) fn rewind(&mut self) {
         self.window = None;

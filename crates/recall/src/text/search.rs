@@ -42,6 +42,14 @@ pub struct TextSearch<'a> {
     counted: RefCell<HashMap<String, u64>>,
     /// The lists that the last question was answered from.
     asked: RefCell<Vec<TermLists>>,
+    /// What is counted: these documents alone, or all of them.
+    counted_docs: Option<CountedDocs<'a>>,
+}
+
+/// The documents that frequencies are counted over, for a caller who may not see all of them.
+struct CountedDocs<'a> {
+    documents: u64,
+    is_in: Box<DocFilter<'a>>,
 }
 
 /// What the words of a question find in one document.
@@ -70,7 +78,15 @@ impl<'a> TextSearch<'a> {
         let fits = current.seq == meta.seq;
         let memtable = if fits { current } else { Arc::new(Memtable::read(view, &meta)?) };
         let (counted, asked) = <_>::default();
-        Ok(TextSearch { view, meta, memtable, added: HashMap::new(), counted, asked })
+        let (added, counted_docs) = (HashMap::new(), None);
+        Ok(TextSearch { view, meta, memtable, added, counted, asked, counted_docs })
+    }
+
+    /// Counts only some documents, `documents` of them: how rare a word is then tells nothing of the others. A word's
+    /// whole list is read to count it.
+    pub(crate) fn count_only(&mut self, documents: u64, is_in: Box<DocFilter<'a>>) {
+        self.counted.take();
+        self.counted_docs = Some(CountedDocs { documents, is_in });
     }
 
     /// Adds documents for this search alone. None of them has a number that the index has.
@@ -107,12 +123,12 @@ impl<'a> TextSearch<'a> {
         }
     }
 
-    /// Live documents.
+    /// Live documents, of those that are counted.
     pub fn documents(&self) -> u64 {
-        self.meta.documents
+        self.counted_docs.as_ref().map_or(self.meta.documents, |counted| counted.documents)
     }
 
-    /// Live documents that have the term.
+    /// Live documents that have the term, of those that are counted.
     pub fn df(&self, term: &str) -> Result<u64> {
         if let Some(df) = self.counted.borrow().get(term) {
             return Ok(*df);
@@ -229,7 +245,11 @@ impl<'a> TextSearch<'a> {
 
     fn lists(&self, term: &str) -> Result<Option<TermLists>> {
         let Some(id) = self.term_id(term)? else { return Ok(None) };
-        let lists = TermLists::read(self.view, &self.meta, &self.memtable, id)?;
+        let mut lists = TermLists::read(self.view, &self.meta, &self.memtable, id)?;
+        if let Some(counted) = &self.counted_docs {
+            let mut dead = DeadPages::new(self.view, &self.meta.runs);
+            lists.df = lists.count(&mut dead, &counted.is_in)?;
+        }
         self.counted.borrow_mut().insert(term.to_owned(), lists.df);
         Ok(Some(lists))
     }
@@ -249,7 +269,7 @@ impl<'a> TextSearch<'a> {
             if weight > 0
                 && let Some(mut lists) = self.lists(term)?
             {
-                lists.factor = weight.saturating_mul(idf(self.meta.documents, lists.df));
+                lists.factor = weight.saturating_mul(idf(self.documents(), lists.df));
                 terms.push(lists);
             }
         }

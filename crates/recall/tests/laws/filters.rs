@@ -117,12 +117,16 @@ impl Reference {
     /// The best memories that pass, by words alone.
     fn best(&self, query: &SearchQuery, gate: Option<&dyn Gate>) -> Vec<u64> {
         let question = analyzer().question(&query.text);
-        let df =
-            |term: &String| self.0.iter().filter(|(_, terms, _)| terms.contains_key(term)).count();
+        // A delegate's words are as rare as they are in what it may see.
+        let in_sight = |head: &Head| head.tombstone.is_none() && !head.archived;
+        let counts = |head: &Head| gate.is_none_or(|gate| in_sight(head) && gate.sees(head));
+        let counted = || self.0.iter().filter(|(head, ..)| counts(head));
+        let df = |term: &String| counted().filter(|(_, terms, _)| terms.contains_key(term)).count();
+        let documents = u64::try_from(counted().count()).unwrap();
         let asked = question
             .terms
             .iter()
-            .map(|term| (term, idf(MEMORIES, u64::try_from(df(term)).unwrap())));
+            .map(|term| (term, idf(documents, u64::try_from(df(term)).unwrap())));
         let asked: Vec<_> = asked.collect();
         let mut found: Vec<(u64, u64)> = Vec::new();
         for (head, terms, lengths) in &self.0 {
@@ -191,6 +195,50 @@ fn hits_equal_those_of_a_reference_that_filters_first() {
         }
     }
     assert!(rare > 20, "rare filters were tried: {rare}");
+}
+
+struct Shown;
+
+impl Gate for Shown {
+    fn sees(&self, head: &Head) -> bool {
+        head.project.as_deref() == Some("shown")
+    }
+}
+
+// F6: a delegate that asks for a word learns nothing of whether memories that it may not see have the word
+#[test]
+fn a_word_planted_where_a_delegate_cannot_look_changes_no_number_of_its_answer() {
+    let save = |twice: &Twice, n: u64, project: &str, title: &str| {
+        let mut draft = Draft::new(body(MemoryType::Fact, title, "kept for the test"), salt(n));
+        draft.project = Some(project.into());
+        twice.warm.write(stamp(i64::try_from(n).unwrap()), draft).unwrap();
+    };
+    let answer = |hidden: &str| {
+        let twice = Twice::open(&Disk::new());
+        for n in 1..=12 {
+            save(
+                &twice,
+                n,
+                "shown",
+                &format!("birch number{n} {}", if n == 3 { "cedar" } else { "" }),
+            );
+        }
+        for n in 13..=60 {
+            save(&twice, n, "hidden", hidden);
+        }
+        let reading = twice.warm.read().unwrap();
+        let ask = |gate, text: &str| {
+            let found = search(&reading, gate, &SearchQuery::new(text, 20), at(1_000_000)).unwrap();
+            format!("{found:?}")
+        };
+        let words = ["cedar", "birch zeppelin", "zeppelin", "cedar zeppelin birch number5"];
+        let asked = |gate| words.map(|text| ask(gate, text));
+        (asked(Some(&Shown as &dyn Gate)), asked(None))
+    };
+    let (planted, owner_planted) = answer("zeppelin cedar");
+    let (plain, owner_plain) = answer("nothing of it");
+    assert_eq!(planted, plain);
+    assert_ne!(owner_planted, owner_plain, "the owner's answers do depend on all memories");
 }
 
 // recall: filters before top-k. What is not valid now is no reason to hide what is.
