@@ -4,6 +4,7 @@
 
 mod agents;
 mod fault_disk;
+mod fixtures;
 mod forgetting;
 mod histories;
 mod reading;
