@@ -99,7 +99,6 @@ fn cursor_is_ordered_by_headers_and_the_database_wins() {
         "lastSendTime": 1_780_000_000_000_i64,
         "bubbles": [{"type": "user", "text": "An old question"}, {"type": "ai", "text": "An old answer"}]}]}),
     );
-    drop(put);
     drop(db);
     let said = |role: &str, text: &str| json!({"role": role, "message": {"content": [{"type": "text", "text": text}]}});
     let lines = [
@@ -380,7 +379,8 @@ fn goose_has_a_database_and_older_files() {
 // past 1, 2, 12
 #[test]
 fn aider_is_markdown_with_fences() {
-    let scene = Scene::new();
+    let mut scene = Scene::new();
+    scene.exclusion.person = Some(scene.home.path().to_owned());
     let text = "\n# aider chat started at 2026-10-01 08:00:00\n\n> aider v0.86\n\n#### Why is it slow? 日本\n#### <blank>\n\
         #### Look well.\n\nThe cache key lacks the locale:\n\n```md\n#### this is text\n> and this\n```\n\nSo it misses.\n\n\
         > Applied edit to cache.py\n\n#### /run make test\n\n> 2 failed\n\n# aider chat started at 2026-10-02 09:00:00\n\n\
@@ -415,7 +415,8 @@ fn aider_is_markdown_with_fences() {
 
 #[test]
 fn aider_is_found_in_folders_that_other_sessions_name() {
-    let scene = Scene::new();
+    let mut scene = Scene::new();
+    scene.exclusion.person = Some(scene.home.path().to_owned());
     scene.write(
         "work/.aider.chat.history.md",
         "# aider chat started at 2026-10-01 08:00:00\n\n#### Hello?\n\nYes.\n",
