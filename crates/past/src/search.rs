@@ -198,6 +198,8 @@ impl Past {
             match places.get(&(turn.session, turn.turn)) {
                 Some(place) if *place < WORD_TURNS => {}
                 Some(place) => looked_at.push(*place),
+                // It may have a word that was ruled out: the list of words tells only of the others.
+                None if !asked.question.excluded.is_empty() => {}
                 None => {
                     let (session, turn, at) = (turn.session, turn.turn, turn.at);
                     let hit = WordScore { session, turn, at, score: 0, terms: 0 };

@@ -135,12 +135,13 @@ pub(crate) fn near(
             else {
                 return;
             };
-            let is_near = best.len() < count || best.last().is_some_and(|l| distance < l.distance);
             let session = sessions.get(row.segment as usize).copied().flatten();
-            if let (true, Some(session)) = (is_near, session)
-                && (asked.is_shown)(session, row.turn, row.at)
-            {
-                best.insert(NearTurn { distance, session, turn: row.turn, at: row.at });
+            let Some(session) = session else { return };
+            let turn = NearTurn { distance, session, turn: row.turn, at: row.at };
+            // The whole of it is compared, so the order of the parts changes nothing.
+            let is_near = best.len() < count || best.last().is_some_and(|last| turn < *last);
+            if is_near && (asked.is_shown)(session, row.turn, row.at) {
+                best.insert(turn);
                 if best.len() > count {
                     best.pop_last();
                 }
