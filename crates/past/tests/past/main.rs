@@ -9,4 +9,5 @@ mod forgetting;
 mod histories;
 mod reading;
 mod searching;
+mod serving;
 mod store;
