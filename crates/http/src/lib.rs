@@ -5,7 +5,7 @@
 //! - `browser`: the link that makes a browser the owner's, and what a person reads who is not let in.
 //! - `peer`: whose the other end of a connection is, for cookies.
 //! - `input`, `problem`: requests into operations, errors into problem details.
-//! - `memories`, `search`, `relations`, `sessions`, `overview`, `proofs`, `transfer`, `health`: the routes.
+//! - `memories`, `search`, `relations`, `sessions`, `overview`, `proofs`, `transfer`, `past`, `health`: the routes.
 //! - `runs`, `events`: talents, and what happens, as it happens; `run_lookup`: which run a path names.
 //! - `document`, `docs`: what the routes take and give, as OpenAPI and as a page to read.
 //! - `mind`: bulletin, jobs, undo, budget, admin chat; `channels`: conversations.
@@ -33,6 +33,7 @@ mod mind;
 mod origin;
 mod overview;
 mod page;
+mod past;
 mod peer;
 mod problem;
 mod proofs;
@@ -241,6 +242,16 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(mind::events))
         .routes(routes!(mind::budget, mind::set_budget))
         .routes(routes!(mind::chat))
+        .routes(routes!(past::state))
+        .routes(routes!(past::search))
+        .routes(routes!(past::sessions))
+        .routes(routes!(past::session))
+        .routes(routes!(past::turn))
+        .routes(routes!(past::work))
+        .routes(routes!(past::read))
+        .routes(routes!(past::keep))
+        .routes(routes!(past::forget))
+        .routes(routes!(past::restore))
 }
 
 fn router(

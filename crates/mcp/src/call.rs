@@ -9,6 +9,7 @@ use api::capture::{CaptureRequest, SuggestRequest};
 use api::change::{ArchiveRequest, DeleteRequest, PinRequest, RestoreRequest, UpdateRequest};
 use api::context::ContextRequest;
 use api::graph::{GraphRequest, RelateRequest};
+use api::past::{PastKeepRequest, PastSearchRequest, PastShowRequest, PastWorkRequest};
 use api::prompt::PromptSaveRequest;
 use api::proof::ProveRequest;
 use api::read::GetRequest;
@@ -40,7 +41,10 @@ fn arguments(name: &str, mut given: Map<String, Value>) -> Result<Map<String, Va
     let mut read = Map::new();
     for (key, value) in given {
         let number = key == "id" && !name.starts_with("mem_session")
-            || matches!(key.as_str(), "limit" | "depth" | "before" | "after" | "max_tokens")
+            || matches!(
+                key.as_str(),
+                "limit" | "depth" | "around" | "before" | "after" | "max_tokens"
+            )
             || key.ends_with("_id") && key != "session_id";
         let value = match value {
             Value::Null => continue,
@@ -149,6 +153,18 @@ pub async fn call(
             Ok(model::timeline(&backend.ask(read::<TimelineRequest>(given)?).await?, reader))
         }
         "mem_prove" => Ok(model::proven(&backend.ask(read::<ProveRequest>(given)?).await?, reader)),
+        "past_search" => {
+            let request: PastSearchRequest = read(given)?;
+            needed("query", &request.query)?;
+            Ok(model::past_found(&backend.ask(request).await?, reader))
+        }
+        "past_show" => {
+            given.insert("work".to_owned(), json!(true));
+            Ok(model::past_shown(&backend.ask(read::<PastShowRequest>(given)?).await?, reader))
+        }
+        "past_work" => {
+            Ok(model::past_worked(&backend.ask(read::<PastWorkRequest>(given)?).await?, reader))
+        }
         _ => change(backend, reader, name, given).await,
     }
 }
@@ -203,6 +219,7 @@ async fn change(
             rename(&mut given, "observation_id", "id");
             model::archived(&backend.ask(read::<ArchiveRequest>(given)?).await?, reader)
         }
+        "mem_keep" => model::past_kept(&backend.ask(read::<PastKeepRequest>(given)?).await?),
         "mem_pin" => model::pinned(&backend.ask(read::<PinRequest>(given)?).await?),
         "mem_restore" => model::restored(&backend.ask(read::<RestoreRequest>(given)?).await?),
         other => return Err(Error::missing("tool", other)),

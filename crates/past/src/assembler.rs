@@ -5,7 +5,7 @@
 //! because of how a source was read, so reading in steps gives what reading at once gives. What was forgotten does
 //! not pass.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::catalog::{Catalog, CatalogChange, SegmentRow, SessionKey, SessionRow, TurnCursor};
 use crate::cleaner::{self, PastEvent, UndoPoint};
@@ -113,6 +113,8 @@ pub(crate) struct Assembler<'a> {
     cursor: TurnCursor,
     is_from_start: bool,
     current: Option<OpenSession>,
+    /// Sessions of this source that others came between, and where they stood.
+    left: HashMap<SessionKey, (TurnCursor, Vec<u32>)>,
     failure: Option<Error>,
 }
 
@@ -151,6 +153,7 @@ impl<'a> Assembler<'a> {
             cursor,
             is_from_start,
             current: None,
+            left: HashMap::new(),
             failure: None,
         };
         if let Some(info) = session.filter(|_| !is_from_start) {
@@ -226,7 +229,12 @@ impl<'a> Assembler<'a> {
         row.info.learn(info);
         row.hide_title();
         let goes_on = is_first && !self.is_from_start;
-        let cursor = if goes_on { std::mem::take(&mut self.cursor) } else { TurnCursor::Before };
+        let left = self.left.remove(&key);
+        let cursor = match &left {
+            Some((cursor, _)) => cursor.clone(),
+            None if goes_on => std::mem::take(&mut self.cursor),
+            None => TurnCursor::Before,
+        };
         // What follows in a turn that was forgotten meanwhile is a part of it.
         let is_forgotten = match &cursor {
             TurnCursor::Turn(turn) => self.parts.tombstones.has_turn(&row.info.key(), *turn),
@@ -236,7 +244,14 @@ impl<'a> Assembler<'a> {
             TurnCursor::Before | TurnCursor::Nowhere => false,
         };
         let cursor = if is_forgotten { TurnCursor::Nowhere } else { cursor };
-        let live = if goes_on {
+        let left_in = match &left {
+            Some((TurnCursor::Turn(turn), _)) => Some(*turn),
+            _ => None,
+        };
+        let is_met_again = left.is_none() && !goes_on && !is_new;
+        let live = if let Some((_, live)) = left {
+            live
+        } else if goes_on {
             (1..=row.turns).filter(|turn| !row.undone.contains(turn)).collect()
         } else {
             Vec::new()
@@ -258,7 +273,9 @@ impl<'a> Assembler<'a> {
             live,
             is_closed_to_items,
         });
-        if !goes_on && !is_new {
+        if let Some(turn) = left_in {
+            self.meet_again(&key, turn);
+        } else if is_met_again {
             // What stands before the first prompt may be there already.
             self.meet_again(&key, 0);
         }
@@ -508,11 +525,12 @@ impl<'a> Assembler<'a> {
         }
         self.seal();
         let Some(open) = self.current.take() else { return Ok(()) };
+        let key = (open.row.info.agent, open.row.info.id.clone());
+        self.left.insert(key.clone(), (open.cursor, open.live));
         // A session of which nothing is kept is none.
         if open.row.segments.is_empty() || !open.is_dirty {
             return Ok(());
         }
-        let key = (open.row.info.agent, open.row.info.id.clone());
         let mut changes = vec![CatalogChange::Session(Box::new(open.row))];
         if !open.new_prompts.is_empty() {
             changes.push(CatalogChange::Prompts(key.0, key.1, open.new_prompts));

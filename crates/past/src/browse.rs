@@ -192,7 +192,7 @@ impl Past {
         }
         let reader =
             readers::of(key.0).ok_or_else(|| impossible("nobody knows which tool wrote it"))?;
-        let words = reader.resume(&key.1).map_err(impossible)?;
+        let words = reader.resume(&key.1, Path::new(&row.source)).map_err(impossible)?;
         let command = words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
         let line = match &row.info.folder {
             Some(folder) => format!("cd {} && {command}", quoted(folder)),

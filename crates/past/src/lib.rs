@@ -7,7 +7,7 @@
 //! - `catalog`: how far each source was read; `words`: the index; both can be made again from segments (`rebuild`).
 //! - `sweep`, `source_file`, `reading`: what changed, and reading on from there. `forget`: tombstones, then bytes.
 //! - `browse`, `search`, `mine`: what can be asked. `drift`: whether agents write what we know.
-//!   `store`: [`Past`], all of it open together, on a `disk`.
+//!   `transcript`: one file by itself, without a store. `store`: [`Past`], all of it open together, on a `disk`.
 //!
 //! What must stay true: no text is stored unmasked; a source is only ever read; a number of a turn that was given
 //! stays; nothing needs a source that is gone; there is no clock, no network and no environment: they come in.
@@ -43,6 +43,7 @@ mod sweep;
 mod times;
 mod tombstones;
 mod tools;
+mod transcript;
 mod words;
 
 pub use browse::{
@@ -58,13 +59,15 @@ pub use error::{Error, Result};
 pub use exclusion::{Exclusion, MARKER_FILE};
 pub use forget::{ForgetOutcome, ForgetScope};
 pub use mine::{
-    CommandHabit, ErrorFix, ErrorRecurrence, FileQuestion, FileTrace, SessionBrief, ShapeCount,
-    ShapeReport, SpanRemoval, TraceRole, WorkScope, shapes,
+    CommandFailure, CommandHabit, ErrorFix, ErrorRecurrence, FileQuestion, FileTrace, SessionBrief,
+    SessionFacts, SessionSpan, ShapeCount, ShapeReport, SpanRemoval, TraceRole, TurnOutline,
+    WorkScope, WorkSpan, facts, shapes,
 };
 pub use reading::{ReadOutcome, ReadPlan, ReadScope, ReadWorld};
 pub use rebuild::PastCheck;
-pub use search::{TurnHit, TurnHits, TurnQuestion};
+pub use search::{ArmScore, TurnHit, TurnHits, TurnQuestion};
 pub use session::{ItemBody, PastAgent, PastItem, SessionInfo, SessionKind};
 pub use store::Past;
 pub use surroundings::{HostSystem, PastSurroundings, VARIABLES};
 pub use tombstones::{MemoryTombstones, TombstoneGroup, Tombstones};
+pub use transcript::{TranscriptPart, agent_of, transcript};

@@ -3,7 +3,7 @@
 //! What must stay true: sources are taken in one order, newest first, whatever the threads do, so the same disk gives
 //! the same past; every slice is made durable at once; a source that cannot be read is named and costs nothing else.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
@@ -221,7 +221,15 @@ impl Past {
         for reader in readers::all() {
             if request.agents.is_empty() || request.agents.contains(&reader.agent()) {
                 let counts = answer.agents.entry(reader.agent().name()).or_default();
-                let found = sweep::find(reader, &reader.roots(surroundings), counts);
+                let mut roots = reader.roots(surroundings);
+                if let Some(file) = reader.file_in_folders() {
+                    let folders = self.catalog.sessions.values().filter_map(|row| {
+                        row.info.folder.as_deref().filter(|folder| Path::new(folder).is_absolute())
+                    });
+                    let folders: BTreeSet<&str> = folders.collect();
+                    roots.extend(folders.into_iter().map(|folder| Path::new(folder).join(file)));
+                }
+                let found = sweep::find(reader, &roots, counts);
                 plans.extend(sweep::plan(reader, found, &self.catalog.sources, request.since));
             }
         }
@@ -374,6 +382,7 @@ pub(crate) fn scrub(row: &mut SourceRow, tombstones: &TombstoneSet) {
 }
 
 fn new_bytes(plan: &SourcePlan) -> u64 {
-    let before = plan.before.as_ref().filter(|_| plan.reader.grows()).map_or(0, |row| row.offset);
+    let grows = plan.reader.grows(&plan.path);
+    let before = plan.before.as_ref().filter(|_| grows).map_or(0, |row| row.offset);
     plan.stamp.size.saturating_sub(before)
 }

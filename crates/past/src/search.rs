@@ -1,14 +1,15 @@
 //! Have we dealt with this before? Turns that answer a question, of all agents at once.
 //!
-//! What must stay true: filters apply before anything is counted; the same past and question give the same hits; a turn
+//! Words and meaning are added up: every turn that has a word of the question, and those whose vectors are near. What
+//! must stay true: filters apply before anything is counted; the same past and question give the same hits; a turn
 //! that was taken back sinks and is marked, it does not vanish; one session does not fill the list.
 
 use std::collections::HashMap;
 use std::path::Path;
 
+use recall::embedding::{Embedder as _, Embedding, ONE, StaticEmbedder};
 use serde::Serialize;
 
-use crate::assembler::{SliceOutcome, load};
 use crate::browse::is_in_folder;
 use crate::catalog::{SessionKey, SessionRow};
 use crate::citation::TurnReference;
@@ -24,6 +25,16 @@ use crate::words::{self, WordScore, WordsQuestion};
 /// Hits among which a session may have no more than [`TURNS_OF_SESSION`].
 const SPREAD_HITS: usize = 10;
 const LIMIT: usize = 10;
+/// Turns of a like meaning that are looked at, and of those that have words of the question.
+const NEAR_TURNS: usize = 40;
+const WORD_TURNS: usize = 40;
+/// What full agreement of words, and of meaning, adds to a score.
+const WORDS_SHARE: u64 = 600;
+const MEANING_SHARE: u64 = 400;
+/// Nearness of equal texts.
+const NEAR_ONE: u64 = 1_000;
+/// A turn without a word of the question has to be at least so near.
+const NEAR_MIN: u64 = 450;
 
 #[derive(Clone, Debug, Default)]
 pub struct TurnQuestion {
@@ -73,6 +84,25 @@ pub struct TurnHit {
     pub score: u64,
     /// Different words of the question that the turn has.
     pub terms: u32,
+    /// What each way to look at it said.
+    pub arms: Vec<ArmScore>,
+}
+
+/// How well a turn does by one measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ArmScore {
+    /// `words` or `meaning`.
+    pub arm: &'static str,
+    pub rank: usize,
+    pub score: u64,
+}
+
+/// A turn among the candidates of a question.
+#[derive(Clone, Copy, Debug)]
+struct RankedTurn {
+    hit: WordScore,
+    words: Option<(usize, u64)>,
+    meaning: Option<(usize, u64)>,
 }
 
 impl Past {
@@ -106,36 +136,101 @@ impl Past {
             let number = u32::try_from(number).unwrap_or(u32::MAX);
             sessions.extend(row.segments.iter().map(|segment| (segment.digest, number)));
         }
-        let mut ranked = words::rank(
-            &*self.disk,
-            &self.parts,
-            &WordsQuestion {
-                question: &question,
-                session_of: &|name| sessions.get(&name.digest).copied(),
-                is_shown: &|_, _, at| {
-                    request.since.is_none_or(|since| at >= since)
-                        && request.until.is_none_or(|until| at < until)
-                },
-                with_work: request.work,
+        let asked = WordsQuestion {
+            question: &question,
+            session_of: &|name| sessions.get(&name.digest).copied(),
+            is_shown: &|_, _, at| {
+                request.since.is_none_or(|since| at >= since)
+                    && request.until.is_none_or(|until| at < until)
             },
-        )?;
+            with_work: request.work,
+        };
+        let ranked = words::rank(&*self.disk, &self.parts, &asked)?;
         let matches = ranked.len() as u64;
+        let mut ranked = self.with_meaning(&request.question, ranked, &asked, &rows)?;
         let is_undone = |hit: &WordScore| rows[hit.session as usize].1.undone.contains(&hit.turn);
-        for hit in &mut ranked {
+        for turn in &mut ranked {
             // What was taken back, and what an agent told another, is worth half.
-            let row = rows[hit.session as usize].1;
-            if row.undone.contains(&hit.turn) || row.info.kind == SessionKind::Child {
-                hit.score /= 2;
+            let row = rows[turn.hit.session as usize].1;
+            if row.undone.contains(&turn.hit.turn) || row.info.kind == SessionKind::Child {
+                turn.hit.score /= 2;
             }
         }
-        ranked.sort_by_key(|hit| (std::cmp::Reverse((hit.score, hit.at)), hit.session, hit.turn));
+        ranked.sort_by_key(|turn| {
+            let hit = &turn.hit;
+            (std::cmp::Reverse((hit.score, hit.at)), hit.session, hit.turn)
+        });
         let spread = if only.is_some() { ranked } else { spread(ranked) };
         let mut hits = Vec::new();
         for hit in spread.iter().take(limit.min(SEARCH_BLOCKS_MAX)) {
-            let (key, row) = rows[hit.session as usize];
-            hits.push(self.hit(key, row, hit, is_undone(hit), &question.terms, request.work)?);
+            let (key, row) = rows[hit.hit.session as usize];
+            let is_undone = is_undone(&hit.hit);
+            hits.push(self.hit(key, row, hit, is_undone, &question.terms, request.work)?);
         }
         Ok(TurnHits { hits, matches })
+    }
+
+    /// The turns that have words of the question, with those of a like meaning; scores add both up. A turn without a
+    /// word of the question counts only if its meaning is near enough.
+    fn with_meaning(
+        &self,
+        text: &str,
+        by_words: Vec<WordScore>,
+        asked: &WordsQuestion<'_>,
+        rows: &[(&SessionKey, &SessionRow)],
+    ) -> Result<Vec<RankedTurn>> {
+        let model = StaticEmbedder::shared();
+        let question = model.embed(text);
+        let near = words::near(&*self.disk, &self.parts, &question, asked, NEAR_TURNS)?;
+        let most = by_words.first().map_or(1, |hit| hit.score.max(1));
+        let mut all: Vec<RankedTurn> = by_words
+            .into_iter()
+            .enumerate()
+            .map(|(at, hit)| RankedTurn { hit, words: Some((at + 1, hit.score)), meaning: None })
+            .collect();
+        let mut looked_at: Vec<usize> = (0..all.len().min(WORD_TURNS)).collect();
+        let places: HashMap<(u32, u32), usize> = all
+            .iter()
+            .enumerate()
+            .map(|(at, turn)| ((turn.hit.session, turn.hit.turn), at))
+            .collect();
+        for turn in near {
+            match places.get(&(turn.session, turn.turn)) {
+                Some(place) if *place < WORD_TURNS => {}
+                Some(place) => looked_at.push(*place),
+                // It may have a word that was ruled out: the list of words tells only of the others.
+                None if !asked.question.excluded.is_empty() => {}
+                None => {
+                    let (session, turn, at) = (turn.session, turn.turn, turn.at);
+                    let hit = WordScore { session, turn, at, score: 0, terms: 0 };
+                    looked_at.push(all.len());
+                    all.push(RankedTurn { hit, words: None, meaning: None });
+                }
+            }
+        }
+        looked_at.truncate(SEARCH_BLOCKS_MAX);
+        for place in &looked_at {
+            let hit = all[*place].hit;
+            let items = self.items_of(rows[hit.session as usize].0, Some(hit.turn))?;
+            let nearest = nearness(&items, &question);
+            all[*place].meaning = Some((0, nearest));
+        }
+        let mut by_meaning: Vec<usize> = looked_at;
+        by_meaning.sort_by_key(|place| (std::cmp::Reverse(all[*place].meaning), *place));
+        for (rank, place) in by_meaning.into_iter().enumerate() {
+            if let Some((at, _)) = &mut all[place].meaning {
+                *at = rank + 1;
+            }
+        }
+        for turn in &mut all {
+            let by_words = turn.hit.score * WORDS_SHARE / most;
+            let by_meaning = turn.meaning.map_or(0, |(_, near)| near * MEANING_SHARE / NEAR_ONE);
+            turn.hit.score = by_words + by_meaning;
+        }
+        all.retain(|turn| {
+            turn.words.is_some() || turn.meaning.is_some_and(|(_, near)| near >= NEAR_MIN)
+        });
+        Ok(all)
     }
 
     fn session_key(&self, reference: &str) -> Result<SessionKey> {
@@ -147,20 +242,18 @@ impl Past {
         &self,
         key: &SessionKey,
         row: &SessionRow,
-        hit: &WordScore,
+        turn: &RankedTurn,
         is_undone: bool,
         terms: &[String],
         with_work: bool,
     ) -> Result<TurnHit> {
-        let none = SliceOutcome::default();
-        let mut items = Vec::new();
-        for segment in row
-            .segments
-            .iter()
-            .filter(|row| row.first_turn <= hit.turn && hit.turn <= row.last_turn)
-        {
-            items.extend(load(&*self.disk, &none, segment, Some(hit.turn))?.1);
-        }
+        let hit = &turn.hit;
+        let items = self.items_of(key, Some(hit.turn))?;
+        let arms = [("words", turn.words), ("meaning", turn.meaning)];
+        let arms = arms.into_iter().filter_map(|(arm, said)| {
+            let (rank, score) = said?;
+            Some(ArmScore { arm, rank, score })
+        });
         let prompt = items.iter().find_map(|item| match &item.body {
             ItemBody::Prompt { text, .. } => Some(cut(text, PREVIEW_BYTES_MAX).to_owned()),
             _ => None,
@@ -192,6 +285,7 @@ impl Past {
             is_undone,
             score: hit.score,
             terms: hit.terms,
+            arms: arms.collect(),
         })
     }
 
@@ -242,6 +336,23 @@ impl Past {
     }
 }
 
+/// How near the nearest passage of what was said is to a question, up to [`NEAR_ONE`].
+fn nearness(items: &[PastItem], question: &Embedding) -> u64 {
+    let said = |is_prompt: bool| {
+        items.iter().filter_map(move |item| match &item.body {
+            ItemBody::Prompt { text, .. } if is_prompt => Some(text.as_str()),
+            ItemBody::Answer { text, .. } if !is_prompt => Some(text.as_str()),
+            _ => None,
+        })
+    };
+    let answers: Vec<&str> = said(false).collect();
+    let passages = words::passages(said(true).next(), &answers);
+    let model = StaticEmbedder::shared();
+    let nearest = passages.iter().map(|passage| question.dot(&model.embed(passage))).max();
+    let nearest = u64::try_from(nearest.unwrap_or(0)).unwrap_or(0);
+    nearest * NEAR_ONE / ONE.unsigned_abs()
+}
+
 /// A part of a text with this place in it, from the beginning of a line where one is near.
 fn window(text: &str, at: usize, max: usize) -> &str {
     if text.len() <= max {
@@ -269,11 +380,11 @@ fn files(items: &[PastItem]) -> Vec<String> {
 }
 
 /// Keeps the order, but of one session no more than a few among the first.
-fn spread(ranked: Vec<WordScore>) -> Vec<WordScore> {
+fn spread(ranked: Vec<RankedTurn>) -> Vec<RankedTurn> {
     let mut counts: HashMap<u32, usize> = HashMap::new();
     let (mut first, mut later) = (Vec::new(), Vec::new());
     for hit in ranked {
-        let count = counts.entry(hit.session).or_default();
+        let count = counts.entry(hit.hit.session).or_default();
         if first.len() < SPREAD_HITS && *count < TURNS_OF_SESSION {
             *count += 1;
             first.push(hit);

@@ -39,10 +39,13 @@ pub enum PastAgent {
     /// Lines of our own form, for any other tool.
     #[n(12)]
     Lines,
+    /// Copilot in VS Code.
+    #[n(13)]
+    CopilotChat,
 }
 
 impl PastAgent {
-    pub const ALL: [PastAgent; 13] = [
+    pub const ALL: [PastAgent; 14] = [
         PastAgent::ClaudeCode,
         PastAgent::Codex,
         PastAgent::GeminiCli,
@@ -56,6 +59,7 @@ impl PastAgent {
         PastAgent::Zed,
         PastAgent::Pi,
         PastAgent::Lines,
+        PastAgent::CopilotChat,
     ];
 
     pub fn name(self) -> &'static str {
@@ -73,6 +77,7 @@ impl PastAgent {
             PastAgent::Zed => "zed",
             PastAgent::Pi => "pi",
             PastAgent::Lines => "lines",
+            PastAgent::CopilotChat => "copilot-chat",
         }
     }
 

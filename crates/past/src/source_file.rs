@@ -40,7 +40,7 @@ pub(crate) struct SourceEnd {
 
 pub(crate) fn start(plan: &SourcePlan) -> SourceStart {
     let Some(before) = &plan.before else { return SourceStart::Anew };
-    let may_grow = plan.reader.grows()
+    let may_grow = plan.reader.grows(&plan.path)
         && !has_ending(&plan.path, ".zst")
         && before.version == plan.reader.version()
         && plan.stamp.size >= before.offset
@@ -78,7 +78,7 @@ pub(crate) fn read(
         }
         SourceStart::On(row) => (row.offset, row.memory.clone()),
     };
-    if !plan.reader.grows() && plan.stamp.size > WHOLE_BYTES_MAX && !is_database(plan) {
+    if !plan.reader.grows(&plan.path) && plan.stamp.size > WHOLE_BYTES_MAX && !is_database(plan) {
         return Err(Error::source(&plan.path, format!("it has more than {WHOLE_BYTES_MAX} bytes")));
     }
     let mut file = File::open(&plan.path).map_err(failed)?;
@@ -96,7 +96,7 @@ pub(crate) fn read(
     let offset = input.lines.offset();
     let (memory, mut counts) = (cleaner.memory, cleaner.counts);
     let read = match start {
-        SourceStart::Anew if !plan.reader.grows() => plan.stamp.size,
+        SourceStart::Anew if !plan.reader.grows(&plan.path) => plan.stamp.size,
         SourceStart::Anew => offset,
         SourceStart::On(row) => offset - row.offset,
     };

@@ -19,10 +19,11 @@ pub struct PastSurroundings {
 }
 
 /// Variables that say where agents keep their files.
-pub const VARIABLES: [&str; 18] = [
+pub const VARIABLES: [&str; 19] = [
     "CLAUDE_CONFIG_DIR",
     "CODEX_HOME",
     "GEMINI_CLI_HOME",
+    "XDG_CONFIG_HOME",
     "XDG_DATA_HOME",
     "FLATPAK_XDG_DATA_HOME",
     "OPENCODE_DB",
@@ -63,5 +64,32 @@ impl PastSurroundings {
     /// `$XDG_DATA_HOME`, also on systems that do not know it, because agents use it there.
     pub(crate) fn data(&self) -> PathBuf {
         self.variable_or("XDG_DATA_HOME", ".local/share")
+    }
+
+    /// Where applications keep their settings and the like.
+    pub(crate) fn application_config(&self) -> PathBuf {
+        match self.system {
+            HostSystem::Linux => self.variable_or("XDG_CONFIG_HOME", ".config"),
+            HostSystem::MacOs | HostSystem::Windows => self.application_data(),
+        }
+    }
+
+    /// Where applications keep their data.
+    pub(crate) fn application_data(&self) -> PathBuf {
+        match self.system {
+            HostSystem::Linux => self.data(),
+            HostSystem::MacOs => self.home.join("Library").join("Application Support"),
+            HostSystem::Windows => self.variable_or("APPDATA", "AppData/Roaming"),
+        }
+    }
+
+    /// The folders `User` of the editors that extensions run in.
+    pub(crate) fn editors(&self) -> Vec<PathBuf> {
+        let config = self.application_config();
+        let hosts = ["Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf"];
+        let mut users: Vec<PathBuf> =
+            hosts.iter().map(|host| config.join(host).join("User")).collect();
+        users.push(self.home.join(".vscode-server").join("data").join("User"));
+        users
     }
 }

@@ -27,6 +27,7 @@ const TABLE: [(ToolEffect, &[&str]); 4] = [
             "Bash",
             "bash",
             "shell",
+            "Shell",
             "shell_command",
             "exec_command",
             "local_shell",

@@ -96,10 +96,11 @@ use embedders::active::ActiveEmbedder;
 use journal_tail::JournalTail;
 use usage::PendingUses;
 
-pub use agent_past::FollowScope;
+pub use agent_past::{FollowScope, ToolFact, ToolIntent};
 pub use caller::{Caller, Environment, FixedEnvironment, SystemEnvironment};
 pub use delegate::Delegate;
 pub use error::{Error, Result};
+pub use past::{ItemBody, PastItem, SessionSpan, TranscriptPart, TurnOutline, WorkSpan};
 
 /// Locks that saves of the same thing share, so that two of them never both find it missing.
 const STRIPES: usize = 64;

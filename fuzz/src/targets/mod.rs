@@ -7,6 +7,7 @@ mod bytes;
 mod front_matter;
 mod importers;
 mod lines;
+mod past;
 mod streams;
 
 /// What an input came to: a number for each kind of answer, or the law that was broken.
@@ -34,6 +35,7 @@ pub(crate) const TARGETS: &[Target] = &[
     Target { name: "filter", seeds: lines::filter_seeds, open: || Box::new(lines::filter) },
     Target { name: "front_matter", seeds: front_matter::seeds, open: front_matter::open },
     Target { name: "importers", seeds: importers::seeds, open: importers::open },
+    Target { name: "past", seeds: past::seeds, open: past::open },
     Target { name: "streams", seeds: streams::seeds, open: || Box::new(streams::read) },
 ];
 

@@ -34,6 +34,12 @@ impl Following {
 }
 
 impl Host {
+    /// The home of the person whose daemon this is, and the variables that say where agents keep their files.
+    pub fn past_surroundings(&self) -> (Option<PathBuf>, &BTreeMap<String, String>) {
+        let variables = &self.following.variables;
+        (variables.get("HOME").map(PathBuf::from), variables)
+    }
+
     /// One round. A person whose home nobody knows has no agents here.
     pub(crate) fn follow_past(&self) -> service::Result<()> {
         let Some(home) = self.following.variables.get("HOME").map(PathBuf::from) else {

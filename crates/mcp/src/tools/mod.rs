@@ -22,6 +22,8 @@ enum Profile {
     Admin,
     /// What the others do without.
     Extra,
+    /// What coding agents wrote down before.
+    Past,
 }
 
 /// What a tool does to the memory.
@@ -54,10 +56,11 @@ struct ToolEntry {
 impl ToolEntry {
     fn is_in(&self, profile: &str) -> bool {
         match profile {
-            "all" => self.profile != Profile::Extra,
+            "all" => !matches!(self.profile, Profile::Extra | Profile::Past),
             "agent" => self.profile == Profile::Agent,
             "admin" => self.profile == Profile::Admin,
             "extra" => self.profile == Profile::Extra,
+            "past" => self.profile == Profile::Past,
             "core" => self.core,
             _ => false,
         }
@@ -65,8 +68,8 @@ impl ToolEntry {
 }
 
 /// Sets of tools that have a name: the eight that suffice, those of agents, those of who tends a memory, both of them,
-/// and what neither has.
-pub const PROFILES: [&str; 5] = ["core", "agent", "admin", "all", "extra"];
+/// what neither has, and what asks the past.
+pub const PROFILES: [&str; 6] = ["core", "agent", "admin", "all", "extra", "past"];
 
 /// Which tools an agent gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -185,6 +188,7 @@ mod tests {
         }
         assert_eq!(names("extra"), ["mem_pin", "mem_restore", "mem_prove"]);
         assert_eq!(names("all,extra").len(), 22);
+        assert_eq!(names("past"), ["past_search", "past_show", "past_work", "mem_keep"]);
         let core = [
             "mem_save",
             "mem_search",
@@ -199,6 +203,17 @@ mod tests {
         assert_eq!(names(" mem_search , mem_save "), ["mem_save", "mem_search"]);
         let error = Choice::parse("agent,typo").unwrap_err();
         assert!(error.hint.unwrap().contains("mem_save"));
+    }
+
+    // past 71
+    #[test]
+    fn the_tools_of_the_past_cost_at_most_450_tokens() {
+        let said = Choice::parse("past").unwrap().listed().into_iter().map(|tool| {
+            let schema = serde_json::to_string(&tool.input_schema).unwrap();
+            format!("{}{}{schema}", tool.name, tool.description.unwrap_or_default())
+        });
+        let tokens = api::render::tokens::estimate(&said.collect::<String>());
+        assert!(tokens <= 450, "{tokens}");
     }
 
     // agent-memory 2, 24, 62-76

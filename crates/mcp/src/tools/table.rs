@@ -2,9 +2,9 @@
 
 use super::{Effect, Profile, ToolEntry};
 use Effect::{Adds, Destroys, Reads, Settles};
-use Profile::{Admin, Agent, Extra};
+use Profile::{Admin, Agent, Extra, Past};
 
-pub(super) const TOOLS: [ToolEntry; 22] = [
+pub(super) const TOOLS: [ToolEntry; 26] = [
     ToolEntry {
         name: "mem_save",
         title: "Save Memory",
@@ -276,5 +276,53 @@ pub(super) const TOOLS: [ToolEntry; 22] = [
         also: None,
         takes: "id:i* max_tokens:i",
         gives: "id:i* exists:b* proof:s*",
+    },
+    ToolEntry {
+        name: "past_search",
+        title: "Search Past Sessions",
+        profile: Past,
+        core: false,
+        eager: false,
+        effect: Reads,
+        about: "Turns of earlier sessions of all coding agents here. For \"did we\", \"last time\", \"before\".",
+        also: None,
+        takes: "query:s* agent:s project:s since:s limit:i max_tokens:i",
+        gives: "notes:a hits:a*",
+    },
+    ToolEntry {
+        name: "past_show",
+        title: "Show Past Turn",
+        profile: Past,
+        core: false,
+        eager: false,
+        effect: Reads,
+        about: "A turn (AGENT:SESSION#TURN) or session with its work.",
+        also: None,
+        takes: "ref:s* around:i max_tokens:i",
+        gives: "notes:a items:a*",
+    },
+    ToolEntry {
+        name: "past_work",
+        title: "Past Work",
+        profile: Past,
+        core: false,
+        eager: false,
+        effect: Reads,
+        about: "about: error (what fixed it), command (how it is run here), file (before editing: why it is so).",
+        also: None,
+        takes: "about:s* text:s* project:s max_tokens:i",
+        gives: "notes:a found:a*",
+    },
+    ToolEntry {
+        name: "mem_keep",
+        title: "Keep Past Turn",
+        profile: Past,
+        core: false,
+        eager: false,
+        effect: Settles,
+        about: "Make a memory of a past turn. status: accepted, rejected.",
+        also: None,
+        takes: "ref:s* title:s type:s status:s why:s",
+        gives: "id:i* status:s* title:s*",
     },
 ];

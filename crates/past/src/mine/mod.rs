@@ -5,6 +5,9 @@
 //! turns; only `friction` reads all sessions of a time. Nothing is written, and the same past gives the same answer.
 
 mod brief;
+mod day;
+mod facts;
+mod failures;
 mod fixes;
 mod friction;
 mod habits;
@@ -23,6 +26,9 @@ use crate::store::Past;
 use crate::words::{self, WordsQuestion};
 
 pub use brief::SessionBrief;
+pub use day::{SessionSpan, TurnOutline, WorkSpan};
+pub use facts::{SessionFacts, facts};
+pub use failures::CommandFailure;
 pub use fixes::ErrorFix;
 pub use friction::ErrorRecurrence;
 pub use habits::CommandHabit;

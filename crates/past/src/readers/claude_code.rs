@@ -152,7 +152,7 @@ impl PastReader for ClaudeCode {
         has_ending(path, ".jsonl")
     }
 
-    fn grows(&self) -> bool {
+    fn grows(&self, _path: &Path) -> bool {
         true
     }
 
@@ -170,7 +170,11 @@ impl PastReader for ClaudeCode {
         Ok(())
     }
 
-    fn resume(&self, session: &str) -> std::result::Result<Vec<String>, &'static str> {
+    fn resume(
+        &self,
+        session: &str,
+        _source: &Path,
+    ) -> std::result::Result<Vec<String>, &'static str> {
         Ok(words(&["claude", "--resume", session]))
     }
 }

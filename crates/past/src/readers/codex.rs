@@ -171,7 +171,7 @@ impl PastReader for Codex {
         is_rollout && (has_ending(path, ".jsonl") || compressed)
     }
 
-    fn grows(&self) -> bool {
+    fn grows(&self, _path: &Path) -> bool {
         true
     }
 
@@ -188,7 +188,11 @@ impl PastReader for Codex {
         Ok(())
     }
 
-    fn resume(&self, session: &str) -> std::result::Result<Vec<String>, &'static str> {
+    fn resume(
+        &self,
+        session: &str,
+        _source: &Path,
+    ) -> std::result::Result<Vec<String>, &'static str> {
         Ok(words(&["codex", "resume", session]))
     }
 }

@@ -124,7 +124,7 @@ impl PastReader for GeminiCli {
         is_chat && is_whole && (is_old || has_ending(path, ".jsonl"))
     }
 
-    fn grows(&self) -> bool {
+    fn grows(&self, _path: &Path) -> bool {
         false
     }
 
@@ -162,7 +162,11 @@ impl PastReader for GeminiCli {
         Ok(())
     }
 
-    fn resume(&self, session: &str) -> std::result::Result<Vec<String>, &'static str> {
+    fn resume(
+        &self,
+        session: &str,
+        _source: &Path,
+    ) -> std::result::Result<Vec<String>, &'static str> {
         Ok(words(&["gemini", "--resume", session]))
     }
 }

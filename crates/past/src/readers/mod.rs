@@ -6,12 +6,23 @@
 //! To add one: a file here with its `//!` (where the files are, what is verified and when), a line in [`all`], a
 //! fixture in `tests/`.
 
+mod aider;
+mod blocks;
 mod claude_code;
+mod cline;
 mod codex;
+mod copilot_chat;
+mod copilot_cli;
+mod cursor;
 mod gemini;
+mod goose;
+mod native_ids;
 mod opencode;
 mod own_lines;
+mod pi;
+mod qwen;
 mod sqlite;
+mod zed;
 
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
@@ -45,18 +56,41 @@ pub trait PastReader: Sync + Send {
     fn is_source(&self, path: &Path) -> bool;
 
     /// Whether a source only ever grows at its end, so that reading goes on where it stopped.
-    fn grows(&self) -> bool;
+    fn grows(&self, path: &Path) -> bool;
+
+    /// A file that the agent leaves in the folders it works in, if it keeps its sessions there.
+    fn file_in_folders(&self) -> Option<&'static str> {
+        None
+    }
 
     /// Reads on from where `input` stands.
     fn read(&self, input: &mut SourceInput<'_>, out: &mut Cleaner<'_>) -> Result<()>;
 
     /// The command that goes on with a session in its folder, as words; or why there is none.
-    fn resume(&self, session: &str) -> std::result::Result<Vec<String>, &'static str>;
+    fn resume(
+        &self,
+        session: &str,
+        source: &Path,
+    ) -> std::result::Result<Vec<String>, &'static str>;
 }
 
 /// Every agent whose history can be read.
-pub fn all() -> [&'static dyn PastReader; 4] {
-    [&claude_code::ClaudeCode, &codex::Codex, &gemini::GeminiCli, &opencode::OpenCode]
+pub fn all() -> [&'static dyn PastReader; 13] {
+    [
+        &claude_code::ClaudeCode,
+        &codex::Codex,
+        &gemini::GeminiCli,
+        &opencode::OpenCode,
+        &cursor::Cursor,
+        &copilot_cli::CopilotCli,
+        &copilot_chat::CopilotChat,
+        &cline::Cline,
+        &goose::Goose,
+        &aider::Aider,
+        &qwen::QwenCode,
+        &zed::Zed,
+        &pi::Pi,
+    ]
 }
 
 pub(crate) fn of(agent: PastAgent) -> Option<&'static dyn PastReader> {

@@ -114,7 +114,7 @@ impl PastReader for OpenCode {
         name.starts_with("opencode") && has_ending(path, ".db")
     }
 
-    fn grows(&self) -> bool {
+    fn grows(&self, _path: &Path) -> bool {
         false
     }
 
@@ -154,7 +154,11 @@ impl PastReader for OpenCode {
         Ok(())
     }
 
-    fn resume(&self, session: &str) -> std::result::Result<Vec<String>, &'static str> {
+    fn resume(
+        &self,
+        session: &str,
+        _source: &Path,
+    ) -> std::result::Result<Vec<String>, &'static str> {
         Ok(words(&["opencode", "-s", session]))
     }
 }

@@ -53,7 +53,7 @@ impl PastReader for OwnLines {
         true
     }
 
-    fn grows(&self) -> bool {
+    fn grows(&self, _path: &Path) -> bool {
         // Lines of several sessions may alternate, and only a reading from the start knows where each stood.
         false
     }
@@ -71,7 +71,11 @@ impl PastReader for OwnLines {
         Ok(())
     }
 
-    fn resume(&self, _session: &str) -> std::result::Result<Vec<String>, &'static str> {
+    fn resume(
+        &self,
+        _session: &str,
+        _source: &Path,
+    ) -> std::result::Result<Vec<String>, &'static str> {
         Err("nobody knows which tool wrote them")
     }
 }

@@ -68,16 +68,7 @@ impl AgentDatabase {
         if there.is_empty() {
             return Ok(());
         }
-        let cell = |name: &&str| {
-            if there.contains(*name) {
-                format!(
-                    "CASE WHEN octet_length({name}) > {CELL_BYTES_MAX} THEN NULL ELSE {name} END"
-                )
-            } else {
-                "NULL".to_owned()
-            }
-        };
-        let cells = wanted.iter().map(cell).collect::<Vec<_>>().join(", ");
+        let cells = wanted.iter().map(|name| cell(name, &there)).collect::<Vec<_>>().join(", ");
         let condition = by.map_or(String::new(), |(column, _)| format!(" WHERE {column} = ?1"));
         let failed = |error: rusqlite::Error| Error::source(&self.path, error);
         let mut query = self
@@ -89,20 +80,62 @@ impl AgentDatabase {
             None => query.query([]),
         }
         .map_err(failed)?;
-        let mut texts = TextRow::new();
         while let Some(row) = rows.next().map_err(failed)? {
-            texts.clear();
-            for at in 0..wanted.len() {
-                texts.push(match row.get_ref(at).map_err(failed)? {
-                    ValueRef::Null => None,
-                    ValueRef::Integer(number) => Some(number.to_string()),
-                    ValueRef::Real(number) => Some(format!("{number:.0}")),
-                    ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
-                        Some(String::from_utf8_lossy(bytes).into_owned())
-                    }
-                });
+            visit(&texts_of(row, wanted.len()).map_err(failed)?);
+        }
+        Ok(())
+    }
+
+    /// Visits rows whose key lies between two texts, the second not included, in order of the key.
+    pub(super) fn each_in_range(
+        &self,
+        table: &str,
+        wanted: &[&str],
+        (key, from, to): (&str, &str, &str),
+        visit: &mut dyn FnMut(&TextRow),
+    ) -> Result<()> {
+        let there = self.columns(table)?;
+        if there.is_empty() {
+            return Ok(());
+        }
+        let failed = |error: rusqlite::Error| Error::source(&self.path, error);
+        let cells = wanted.iter().map(|name| cell(name, &there)).collect::<Vec<_>>().join(", ");
+        let sql =
+            format!("SELECT {cells} FROM {table} WHERE {key} >= ?1 AND {key} < ?2 ORDER BY {key}");
+        let mut query = self.connection.prepare(&sql).map_err(failed)?;
+        let mut rows = query.query([from, to]).map_err(failed)?;
+        while let Some(row) = rows.next().map_err(failed)? {
+            visit(&texts_of(row, wanted.len()).map_err(failed)?);
+        }
+        Ok(())
+    }
+
+    /// Visits all rows of a table with one column as bytes. A row whose bytes are too many is passed over.
+    pub(super) fn each_with_bytes(
+        &self,
+        table: &str,
+        wanted: &[&str],
+        bytes: &str,
+        order: &str,
+        visit: &mut dyn FnMut(&TextRow, &[u8]),
+    ) -> Result<()> {
+        let there = self.columns(table)?;
+        if !there.contains(bytes) {
+            return Ok(());
+        }
+        let failed = |error: rusqlite::Error| Error::source(&self.path, error);
+        let all = wanted.iter().chain([&bytes]).map(|name| cell(name, &there));
+        let cells = all.collect::<Vec<_>>().join(", ");
+        let sql = format!("SELECT {cells} FROM {table} ORDER BY {order}");
+        let mut query = self.connection.prepare(&sql).map_err(failed)?;
+        let mut rows = query.query([]).map_err(failed)?;
+        while let Some(row) = rows.next().map_err(failed)? {
+            let texts = texts_of(row, wanted.len()).map_err(failed)?;
+            if let ValueRef::Text(bytes) | ValueRef::Blob(bytes) =
+                row.get_ref(wanted.len()).map_err(failed)?
+            {
+                visit(&texts, bytes);
             }
-            visit(&texts);
         }
         Ok(())
     }
@@ -117,4 +150,29 @@ impl AgentDatabase {
             .query_row(&sql, [by.1], |row| row.get(0))
             .map_err(|error| Error::source(&self.path, error))
     }
+}
+
+/// A column that is there, unless it is too large; nothing otherwise.
+fn cell(name: &str, there: &BTreeSet<String>) -> String {
+    if there.contains(name) {
+        format!("CASE WHEN octet_length({name}) > {CELL_BYTES_MAX} THEN NULL ELSE {name} END")
+    } else {
+        "NULL".to_owned()
+    }
+}
+
+/// The first cells of a row as texts.
+fn texts_of(row: &rusqlite::Row<'_>, count: usize) -> rusqlite::Result<TextRow> {
+    let mut texts = TextRow::with_capacity(count);
+    for at in 0..count {
+        texts.push(match row.get_ref(at)? {
+            ValueRef::Null => None,
+            ValueRef::Integer(number) => Some(number.to_string()),
+            ValueRef::Real(number) => Some(format!("{number:.0}")),
+            ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
+                Some(String::from_utf8_lossy(bytes).into_owned())
+            }
+        });
+    }
+    Ok(texts)
 }

@@ -8,6 +8,7 @@ use recall::analyze::{ANALYZER_VERSION, Analyzer};
 use recall::text::{FIELDS, FieldWeight, FieldWeights, TextField, impact};
 
 use super::part::{self, DocumentRow, Posting, PostingList, SegmentName};
+use super::sketches;
 use crate::assembler::SegmentObserver;
 use crate::catalog::SegmentRow;
 use crate::limits::POSTINGS_MAX;
@@ -50,6 +51,8 @@ pub(crate) struct WordsBuilder {
     segments: Vec<SegmentName>,
     documents: Vec<DocumentRow>,
     postings: usize,
+    /// The sketches of each document, in order.
+    sketches: Vec<u8>,
     /// For each term, where it stands among the terms of the document that was counted last with it.
     places: Vec<TermPlace>,
 }
@@ -71,6 +74,7 @@ impl WordsBuilder {
             segments: Vec::new(),
             documents: Vec::new(),
             postings: 0,
+            sketches: Vec::new(),
             places: Vec::new(),
         }
     }
@@ -101,7 +105,8 @@ impl WordsBuilder {
             .iter()
             .map(|(term, number)| (*term, &full.lists[*number as usize]))
             .filter(|(_, list)| list.length() > 0);
-        Some(part::pack(Self::analysis(&full.analyzer), full.segments, full.documents, lists))
+        let analysis = Self::analysis(&full.analyzer);
+        Some(part::pack(analysis, full.segments, full.documents, lists, &full.sketches))
     }
 
     fn number(terms: &mut HashMap<Box<str>, u32>, lists: &mut Vec<PostingList>, term: &str) -> u32 {
@@ -190,8 +195,23 @@ impl SegmentObserver for WordsBuilder {
                     }
                 }
             }
+            sketches::push(&sketches::sketches(&said(turn, is_child)), &mut self.sketches);
             let at = turn.iter().map(|item| item.at).max().unwrap_or(0);
             self.document(DocumentRow { segment, turn: turn[0].turn, at }, &found);
         }
     }
+}
+
+/// The passages of what was said in a turn. What a child was told is work, and has none.
+fn said<'t>(turn: &[&'t PastItem], is_child: bool) -> Vec<&'t str> {
+    let prompt = turn.iter().find_map(|item| match &item.body {
+        ItemBody::Prompt { text, .. } if !is_child => Some(text.as_str()),
+        _ => None,
+    });
+    let answers = turn.iter().filter_map(|item| match &item.body {
+        ItemBody::Answer { text, .. } => Some(text.as_str()),
+        _ => None,
+    });
+    let answers: Vec<&str> = answers.collect();
+    sketches::passages(prompt, &answers)
 }

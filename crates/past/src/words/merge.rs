@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::part::{self, Part, Posting, PostingList, SegmentName};
+use super::sketches;
 use crate::disk::PastDisk;
 use crate::error::Result;
 use crate::limits::PARTS_MAX;
@@ -34,6 +35,7 @@ pub(crate) fn merged(
     let Some(first) = parts.first() else { return Ok(None) };
     let (mut segments, mut documents) = (Vec::<SegmentName>::new(), Vec::new());
     let mut terms: BTreeMap<Box<str>, PostingList> = BTreeMap::new();
+    let mut joined = Vec::new();
     for part in parts {
         let header = &part.header;
         let kept: Vec<Option<u32>> = header
@@ -55,6 +57,12 @@ pub(crate) fn merged(
                 u32::try_from(documents.len() - 1).ok()
             })
             .collect();
+        sketches::each(disk, part, &mut |document, bytes| {
+            if numbers.get(document).copied().flatten().is_some() {
+                joined.push(u8::try_from(bytes.len() / sketches::SKETCH_BYTES).unwrap_or(u8::MAX));
+                joined.extend_from_slice(bytes);
+            }
+        })?;
         part.each(disk, &mut |term, postings| {
             for posting in postings {
                 if let Some(document) = numbers[posting.document as usize] {
@@ -71,5 +79,5 @@ pub(crate) fn merged(
         return Ok(None);
     }
     let terms = terms.iter().map(|(term, list)| (&**term, list));
-    Ok(Some(part::pack(first.header.analysis, segments, documents, terms)))
+    Ok(Some(part::pack(first.header.analysis, segments, documents, terms, &joined)))
 }

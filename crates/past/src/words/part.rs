@@ -10,7 +10,7 @@ use crate::digests::{self, Digest32};
 use crate::disk::PastDisk;
 use crate::error::{Error, Result};
 
-const MAGIC: &[u8] = b"cortex words 1\n";
+const MAGIC: &[u8] = b"cortex words 2\n";
 /// Bytes of a block of terms before it is closed.
 const BLOCK_BYTES: usize = 16 << 10;
 
@@ -25,6 +25,9 @@ pub(crate) struct PartHeader {
     pub(crate) documents: Vec<DocumentRow>,
     #[n(3)]
     blocks: Vec<TermBlock>,
+    /// Bytes of the sketches behind the terms.
+    #[n(4)]
+    sketch_bytes: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Encode, Decode)]
@@ -103,6 +106,7 @@ pub(crate) fn pack<'t>(
     segments: Vec<SegmentName>,
     documents: Vec<DocumentRow>,
     terms: impl Iterator<Item = (&'t str, &'t PostingList)>,
+    sketches: &[u8],
 ) -> Vec<u8> {
     let (mut body, mut blocks) = (Vec::new(), Vec::<TermBlock>::new());
     let mut is_open = false;
@@ -119,12 +123,14 @@ pub(crate) fn pack<'t>(
             is_open = block.length < BLOCK_BYTES as u64;
         }
     }
-    let header = PartHeader { analysis, segments, documents, blocks };
+    let header =
+        PartHeader { analysis, segments, documents, blocks, sketch_bytes: sketches.len() as u64 };
     let header = minicbor::to_vec(&header).expect("a vector takes every byte");
     let mut bytes = MAGIC.to_vec();
     bytes.extend_from_slice(&(header.len() as u64).to_be_bytes());
     bytes.extend_from_slice(&header);
     bytes.extend_from_slice(&body);
+    bytes.extend_from_slice(sketches);
     bytes
 }
 
@@ -138,6 +144,7 @@ pub(crate) struct Part {
     pub(crate) digest: Digest32,
     pub(crate) header: PartHeader,
     body_at: u64,
+    sketches_at: u64,
     pub(crate) bytes: u64,
 }
 
@@ -157,8 +164,27 @@ impl Part {
         let header: PartHeader =
             minicbor::decode(&header).map_err(|error| damage(&error.to_string()))?;
         let body_at = (start.len() + length) as u64;
-        let bytes = body_at + header.blocks.last().map_or(0, |block| block.offset + block.length);
-        Ok(Part { digest, header, body_at, bytes })
+        let sketches_at =
+            body_at + header.blocks.last().map_or(0, |block| block.offset + block.length);
+        let bytes = sketches_at + header.sketch_bytes;
+        Ok(Part { digest, header, body_at, sketches_at, bytes })
+    }
+
+    pub(super) fn sketch_bytes(&self) -> u64 {
+        self.header.sketch_bytes
+    }
+
+    /// Some bytes of the sketches, fewer at their end.
+    pub(super) fn sketch_slice(
+        &self,
+        disk: &dyn PastDisk,
+        at: u64,
+        most: usize,
+    ) -> Result<Vec<u8>> {
+        let left = usize::try_from(self.header.sketch_bytes - at).unwrap_or(usize::MAX);
+        let name = name_of(&self.digest);
+        disk.read_range(&name, self.sketches_at + at, most.min(left))
+            .map_err(|error| Error::file(&disk.path(&name), error))
     }
 
     fn block(&self, disk: &dyn PastDisk, block: &TermBlock) -> Result<Vec<u8>> {

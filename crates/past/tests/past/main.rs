@@ -4,8 +4,10 @@
 
 mod agents;
 mod fault_disk;
+mod fixtures;
 mod forgetting;
 mod histories;
 mod reading;
 mod searching;
+mod serving;
 mod store;

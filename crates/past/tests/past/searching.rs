@@ -141,3 +141,31 @@ fn a_session_is_resumed_where_it_was() {
     assert_eq!(show("claude-code:s1#2").unwrap().turns.len(), 2);
     assert_eq!(show("claude-code:s1#9").unwrap_err().code(), "past_unknown");
 }
+
+// past 43
+#[test]
+fn a_turn_is_found_by_its_meaning_and_says_so() {
+    let scene = Scene::new();
+    let texts = [
+        ("The dog keeps barking at night.", "Puppies settle once they have a routine."),
+        ("How do I file the quarterly tax report?", "Send the form to the office before April."),
+        ("Replace the bicycle chain.", "Use a chain tool and count the links."),
+    ];
+    for (n, (prompt, answer)) in texts.iter().enumerate() {
+        let id = |part: &str| format!("m{n}{part}");
+        scene.claude(
+            &format!("m{n}"),
+            &[
+                asked(&id("u"), 1, prompt),
+                answered(&id("a"), 1, &id("m"), crate::histories::text(answer)),
+            ],
+        );
+    }
+    scene.read();
+    let found = scene.past().search(&ask("a hound howls in the evening")).unwrap();
+    let first = &found.hits[0];
+    assert_eq!(first.reference, "claude-code:m0#1");
+    assert!(first.arms.iter().any(|arm| arm.arm == "meaning" && arm.rank == 1));
+    // What has nothing to do with anything is not answered.
+    assert!(scene.past().search(&ask("zygomorphic quaternions")).unwrap().hits.is_empty());
+}

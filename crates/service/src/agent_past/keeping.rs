@@ -36,8 +36,10 @@ const TAKES: &str = "a String takes any text";
 pub(super) struct KeptTurn {
     id: u64,
     /// `AGENT:SESSION#TURN`.
-    reference: String,
-    rejected: Option<String>,
+    pub(super) reference: String,
+    pub(super) rejected: Option<String>,
+    /// What was decided, if it is a decision that holds.
+    pub(super) decision: Option<String>,
 }
 
 /// The tag of all memories of a session: short enough for any session, and no words of it.
@@ -138,14 +140,22 @@ impl Service {
             let Some(version) = view.version(id, head.version)? else { continue };
             let origin = version.provenance.origin.clone().unwrap_or_default();
             let reference = origin.strip_prefix("past/").unwrap_or_default().to_owned();
-            let rejected = match view.body(&version)?.map(|body| body.fields) {
-                Some(Fields::Decision(decision)) if decision.status == DecisionStatus::Rejected => {
-                    let why = decision.rationale.unwrap_or_default();
-                    Some(format!("tried and rejected {}: {why}", version.created.date()))
+            let (mut rejected, mut decision) = (None, None);
+            if let Some(body) = view.body(&version)?
+                && let Fields::Decision(fields) = body.fields
+            {
+                let (why, date) = (fields.rationale.unwrap_or_default(), version.created.date());
+                match fields.status {
+                    DecisionStatus::Rejected => {
+                        rejected = Some(format!("tried and rejected {date}: {why}"));
+                    }
+                    DecisionStatus::Accepted => {
+                        decision = Some(format!("decided {date}: {}", body.title));
+                    }
+                    _ => {}
                 }
-                _ => None,
-            };
-            kept.push(KeptTurn { id: id.get(), reference, rejected });
+            }
+            kept.push(KeptTurn { id: id.get(), reference, rejected, decision });
         }
         Ok(kept)
     }

@@ -3,7 +3,8 @@
 //! - here: the one open store, who may use it, and its errors. `tombstones`: what must stay forgotten, in the journal.
 //! - `exclusion`: what is not read. `reading`: what is new, in steps. `questions`: state, sessions, turns, search.
 //! - `forgetting`: forget, restore, check, rebuild. `work`: fixes, habits, traces. `keeping`: turns that become
-//!   memories, and work that is handed over. `views`: answers in the words of `api`.
+//!   memories, and work that is handed over. `serving`: what hooks and the chronicle ask. `views`: answers in the
+//!   words of `api`.
 //!
 //! What must stay true: only the owner is answered; the store is opened when it is first needed, and a question alone
 //! never makes one; nothing is shown before what was to be forgotten is gone; whoever asks waits for one step of a
@@ -14,6 +15,7 @@ mod forgetting;
 mod keeping;
 mod questions;
 mod reading;
+mod serving;
 mod tombstones;
 mod views;
 mod work;
@@ -33,6 +35,7 @@ use crate::error::{Error, Result};
 use tombstones::JournalTombstones;
 
 pub use reading::FollowScope;
+pub use serving::{ToolFact, ToolIntent};
 
 /// The folder of the past in a home.
 const FOLDER: &str = "past";

@@ -102,8 +102,8 @@ impl Service {
         let mut answer = PastSearchAnswer { query: request.query, ..PastSearchAnswer::default() };
         if let Some((found, lines)) = found {
             answer.matches = found.matches;
-            let hits = found.hits.into_iter().zip(lines).enumerate();
-            answer.past = hits.map(|(at, (hit, resume))| views::hit(hit, at + 1, resume)).collect();
+            let hits = found.hits.into_iter().zip(lines);
+            answer.past = hits.map(|(hit, resume)| views::hit(hit, resume)).collect();
             self.mark_kept(caller, &mut answer.past)?;
         }
         Ok(answer)

@@ -180,7 +180,7 @@ pub(super) fn resume(command: ResumeCommand) -> PastResumeAnswer {
     }
 }
 
-pub(super) fn hit(hit: TurnHit, rank: usize, resume: Option<String>) -> PastHit {
+pub(super) fn hit(hit: TurnHit, resume: Option<String>) -> PastHit {
     let standing = if hit.is_undone { "undone" } else { "current" };
     PastHit {
         changed_since: changed_since(&hit),
@@ -202,8 +202,12 @@ pub(super) fn hit(hit: TurnHit, rank: usize, resume: Option<String>) -> PastHit 
         rejected: None,
         kept: Vec::new(),
         kept_only_here: hit.is_kept_only_here,
-        arms: vec![PastArm { arm: "words".to_owned(), rank, score: hit.score }],
+        arms: hit.arms.iter().map(arm).collect(),
     }
+}
+
+fn arm(said: &past::ArmScore) -> PastArm {
+    PastArm { arm: said.arm.to_owned(), rank: said.rank, score: said.score }
 }
 
 /// How many files of a turn are newer than it. Nothing where none is, because that proves nothing.

@@ -2,6 +2,7 @@
 //!
 //! - `reader`: who reads, with which tools and how much room; an answer as text and as structure.
 //! - `hits`: what a search found. `memories`: single memories, timelines, walks.
+//! - `past`: what coding agents wrote down.
 //! - `context`: what an agent should know when it starts, within a budget.
 //! - `changes`: what became of a save, an update, a session.
 //! - `excerpt`: texts made shorter.
@@ -15,6 +16,7 @@ mod context;
 mod excerpt;
 mod hits;
 mod memories;
+mod past;
 mod reader;
 
 pub use changes::{
@@ -24,6 +26,7 @@ pub use changes::{
 pub use context::{ContextRoom, ContextText, PROPOSED, RULES, RULES_SHARE_PERCENT, context};
 pub use hits::{found, found_by_rank};
 pub use memories::{memory, timeline, walked};
+pub use past::{past_found, past_kept, past_shown, past_worked};
 pub use reader::{
     AnswerForModel, CONTEXT_TOKENS, LIST_TOKENS, ModelReader, SEARCH_TOKENS, TOKENS_MIN,
 };

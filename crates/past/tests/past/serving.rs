@@ -1,0 +1,116 @@
+//! What hooks and the chronicle ask: a transcript since a place, the work of a stretch of time, a command that keeps
+//! failing.
+
+use past::{ItemBody, PastAgent, WorkScope, transcript};
+use serde_json::json;
+
+use crate::histories::{NOW, Scene, answered, append, asked, result, text, text_of, tool, turns};
+
+fn roles(part: &past::TranscriptPart) -> Vec<&'static str> {
+    part.items.iter().map(|item| item.body.role()).collect()
+}
+
+// past 62, 67
+#[test]
+fn a_transcript_is_read_on_from_its_place() {
+    let scene = Scene::new();
+    let all = text_of(&turns("a", 3));
+    let half = all.len() / 2;
+    let path = scene.write(".claude/projects/p/s1.jsonl", &all[..half]);
+    let first = transcript(PastAgent::ClaudeCode, &path, None, NOW).unwrap();
+    assert!(first.is_anew && !first.items.is_empty());
+    // A line that is still being written is not consumed.
+    append(&path, &all[half..]);
+    let second = transcript(PastAgent::ClaudeCode, &path, Some(&first.place), NOW).unwrap();
+    assert!(!second.is_anew);
+    let whole = transcript(PastAgent::ClaudeCode, &path, None, NOW).unwrap();
+    assert_eq!([roles(&first), roles(&second)].concat(), roles(&whole));
+    assert_eq!(whole.session.as_ref().unwrap().id, "s1");
+    let none = transcript(PastAgent::ClaudeCode, &path, Some(&second.place), NOW).unwrap();
+    assert!(none.items.is_empty() && none.place == second.place);
+    // Another file under the same name begins anew, and so does a place that is none.
+    std::fs::write(&path, text_of(&turns("b", 1))).unwrap();
+    for place in [&second.place[..], b"no place"] {
+        let other = transcript(PastAgent::ClaudeCode, &path, Some(place), NOW).unwrap();
+        assert!(other.is_anew && roles(&other)[0] == "prompt");
+    }
+    assert!(transcript(PastAgent::Lines, &path, None, NOW).is_err());
+    assert!(transcript(PastAgent::Codex, scene.home.path(), None, NOW).is_err());
+}
+
+#[test]
+fn the_agent_of_a_transcript_is_known_by_its_folder() {
+    let scene = Scene::new();
+    let path = scene.codex("T1", &[]);
+    let surroundings = past::PastSurroundings::of_home(scene.home.path());
+    assert_eq!(past::agent_of(&path, &surroundings), Some(PastAgent::Codex));
+    assert_eq!(past::agent_of(&scene.path("notes.jsonl"), &surroundings), None);
+}
+
+// past 66
+#[test]
+fn the_work_of_a_stretch_of_time_is_its_turns() {
+    let scene = Scene::new();
+    scene.claude("s1", &turns("a", 5));
+    scene.claude("s2", &turns("b", 2));
+    scene.read();
+    let past = scene.past();
+    let all = past.span(0, NOW).unwrap();
+    let counts: Vec<usize> = all.sessions.iter().map(|session| session.turns.len()).collect();
+    assert_eq!((counts, all.left_out), (vec![5, 2], 0));
+    let third = &all.sessions[0].turns[2];
+    assert_eq!(third.reference, "claude-code:s1#3");
+    assert_eq!(third.commands, [("make part3".to_owned(), Some(true))]);
+    assert!(third.prompt.contains("part3") && third.answer.contains("fast now"));
+    let part = past.span(third.at, third.at + 60_000).unwrap();
+    assert_eq!(part.sessions.len(), 1);
+    assert_eq!(part.sessions[0].turns, [third.clone()]);
+    assert_eq!(past.span(0, 1).unwrap(), past::WorkSpan::default());
+}
+
+fn ran(id: &str, minute: u32, line: &str, said: &str, fails: bool) -> Vec<serde_json::Value> {
+    let part = |name: &str| format!("{id}{name}");
+    vec![
+        asked(&part("u"), minute, &format!("Please run {line} ({id})")),
+        answered(
+            &part("a"),
+            minute,
+            &part("m"),
+            tool(&part("t"), "Bash", &json!({"command": line})),
+        ),
+        result(&part("r"), minute, &part("t"), &json!(said), fails),
+        answered(&part("e"), minute, &part("n"), text("Done.")),
+    ]
+}
+
+// past 61
+#[test]
+fn a_command_that_failed_twice_the_same_way_is_told_until_it_goes_well() {
+    let scene = Scene::new();
+    let scope = WorkScope { limit: 1, ..WorkScope::default() };
+    let failure = || scene.past().failure("make  deploy", &scope).unwrap();
+    let error = |n: u32| format!("error: host {n} refused the connection");
+    scene.claude("s1", &ran("a", 1, "make deploy", &error(1), true));
+    scene.read();
+    assert_eq!(failure(), None);
+    scene.claude("s2", &ran("b", 2, "make deploy", &error(2), true));
+    scene.read();
+    let told = failure().unwrap();
+    assert_eq!((told.times, told.sessions), (2, 2));
+    assert_eq!((told.error, told.reference), (error(2), "claude-code:s2#1".to_owned()));
+    assert_eq!(scene.past().failure("make test", &scope).unwrap(), None);
+    scene.claude("s3", &ran("c", 3, "make deploy", "deployed", false));
+    scene.read();
+    assert_eq!(failure(), None);
+}
+
+// past 29
+#[test]
+fn a_transcript_is_masked_like_everything_else() {
+    let scene = Scene::new();
+    let token = format!("{}_{}", "ghp", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+    let path = scene.claude("s1", &[asked("u", 1, &format!("Use {token} to push"))]);
+    let part = transcript(PastAgent::ClaudeCode, &path, None, NOW).unwrap();
+    let ItemBody::Prompt { text, .. } = &part.items[0].body else { panic!("{part:?}") };
+    assert!(!text.contains(&token) && text.contains("[REDACTED"));
+}
