@@ -109,6 +109,21 @@ impl Layout {
         self.chronicle().join(day.to_string())
     }
 
+    /// Notes on parts of what was too long for one request, and answers that broke off. Hidden from lists.
+    pub fn parts(&self, day: Day) -> PathBuf {
+        self.day(day).join(".parts")
+    }
+
+    /// What was done about a day, and with which sources.
+    pub fn work_done(&self, day: Day) -> PathBuf {
+        self.day(day).join(".work.json")
+    }
+
+    /// What is about several segments of a day, each choice of segments in a folder of its own.
+    pub fn spans(&self, day: Day) -> PathBuf {
+        self.day(day).join("spans")
+    }
+
     pub fn segment(&self, day: Day, segment: Segment) -> PathBuf {
         self.day(day).join(segment.to_string())
     }

@@ -10,6 +10,7 @@ pub mod bus_server;
 pub mod chronicle;
 pub mod clock;
 pub mod confine;
+mod digests;
 pub mod layout;
 pub mod names;
 pub mod process;

@@ -13,7 +13,9 @@ use super::error::RunError;
 use super::request::TalentRequest;
 use super::toolbox::{ToolScene, Toolbox};
 use super::{ChronicleTools, TalentProcess};
-use crate::chronicle::{RenderScope, Rendering, confined, list_facets, output_path, render};
+use crate::chronicle::{
+    RenderScope, Rendering, confined, list_facets, output_path, render, span_path,
+};
 use crate::layout::Layout;
 use crate::talent_files::{
     InstructionNote, Instructions, OutputFormat, Scene, Talent, TalentCatalog, TalentKind,
@@ -261,12 +263,21 @@ fn where_to(
 ) -> Result<Option<PathBuf>, RunError> {
     let Some(format) = talent.front.output else { return Ok(None) };
     if let Some(given) = &request.output_path {
-        return Ok(Some(confined(&process.layout, given)?));
+        return Ok(Some(confined(&process.layout, &talent.front.reach.write, given)?));
     }
-    // A span is written where it begins.
-    let segment = request.segment.or(request.span.first().copied());
     let facet = request.facet.as_ref();
-    Ok(Some(output_path(&process.layout, request.day, segment, facet, &talent.name, format)))
+    if !request.span.is_empty() {
+        let (layout, span) = (&process.layout, &request.span);
+        return Ok(Some(span_path(layout, request.day, span, facet, &talent.name, format)));
+    }
+    Ok(Some(output_path(
+        &process.layout,
+        request.day,
+        request.segment,
+        facet,
+        &talent.name,
+        format,
+    )))
 }
 
 fn existing(path: &PathBuf) -> Option<String> {
@@ -313,11 +324,16 @@ pub(super) fn select(
 impl PreparedRun {
     /// What is put before the model, from the most stable to the least.
     pub(super) fn message(&self, request: &TalentRequest) -> String {
+        self.message_about(request, &self.sources.text)
+    }
+
+    /// The same with something else in place of the sources.
+    pub(super) fn message_about(&self, request: &TalentRequest, sources: &str) -> String {
         // In a conversation the talent's body stands before everything that was said.
         let body = if self.context.is_some() { "" } else { self.instructions.user.as_str() };
         let parts = [
             self.instructions.context.as_str(),
-            self.sources.text.as_str(),
+            sources,
             body,
             request.prompt.as_deref().unwrap_or_default(),
         ];

@@ -48,6 +48,15 @@ impl Citations {
     }
 }
 
+/// What a run would have spent after its next request, in all.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spending {
+    pub tokens: u64,
+    /// With fewer than these the request makes no sense.
+    pub tokens_min: u64,
+    pub dollars: f64,
+}
+
 /// A tool that failed says why in words that help a model to do better.
 #[derive(Clone, Debug, Error, Eq, PartialEq)]
 #[error("{why}")]
@@ -117,6 +126,16 @@ pub trait Toolbox: Send + Sync {
         _about: Option<&'a str>,
     ) -> BoxFuture<'a, Option<String>> {
         Box::pin(async { None })
+    }
+
+    /// May a run go on with so much in all, what it has spent included? Gives the tokens that it may have in all, or
+    /// says why it may have none of it.
+    fn may_spend<'a>(
+        &'a self,
+        _: &'a ToolScene,
+        wanted: Spending,
+    ) -> BoxFuture<'a, Result<u64, String>> {
+        Box::pin(async move { Ok(wanted.tokens) })
     }
 
     /// What the memory says about the present, for runs that talk with somebody.
