@@ -34,6 +34,7 @@ pub mod error;
 pub mod find;
 pub mod grants;
 pub mod graph;
+pub mod hands;
 pub mod handle;
 pub mod health;
 pub mod history;

@@ -60,6 +60,16 @@ impl Layout {
         self.home.join("run").join("schedule.json")
     }
 
+    /// What the clock and events have started.
+    pub fn triggers(&self) -> PathBuf {
+        self.home.join("run").join("triggers.json")
+    }
+
+    /// Calls of tools that wait for a person.
+    pub fn approvals(&self) -> PathBuf {
+        self.home.join("run").join("approvals")
+    }
+
     /// What was said before, for runs that go on with a conversation.
     pub fn contexts(&self) -> PathBuf {
         self.home.join("run").join("contexts")

@@ -18,6 +18,7 @@ pub mod runner;
 pub mod supervisor;
 pub mod talent_files;
 pub mod think;
+pub mod triggers;
 
 pub use layout::Layout;
 pub use names::{Day, Facet, NameError, Segment, TalentName, UseId};

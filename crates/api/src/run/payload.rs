@@ -104,6 +104,8 @@ payload! {
         /// Whose fault a failure is: `call`, `tool` or `past`.
         blame: String,
         duration_ms: u64,
+        /// What its result costs to read, estimated.
+        tokens: u64,
     }
 }
 

@@ -8,5 +8,7 @@
 pub mod admin;
 pub mod bulletin;
 pub mod channel;
+mod hands;
 mod memories;
 pub mod mind;
+mod tools;

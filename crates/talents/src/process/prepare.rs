@@ -11,7 +11,7 @@ use super::chats::{Chat, Chats, locked};
 use super::context::Context;
 use super::error::RunError;
 use super::request::TalentRequest;
-use super::toolbox::{ToolScene, Toolbox};
+use super::toolbox::{BETWEEN, ToolScene, Toolbox};
 use super::{ChronicleTools, TalentProcess};
 use crate::chronicle::{
     RenderScope, Rendering, confined, list_facets, output_path, render, span_path,
@@ -148,7 +148,16 @@ pub(super) async fn prepare(
         // The text of memories is put in last, so that nothing in it is read as a template.
         instructions.user = instructions.user.replace(BUNDLE, &bundle);
     }
-    let tools = select(&process.layout, &process.catalog, &process.toolbox, &talent, &mut warnings);
+    let wants_others = talent.front.tools.iter().flatten().any(|name| name.contains(BETWEEN));
+    let others = if wants_others {
+        let (others, problems) = process.toolbox.others(&talent.name).await;
+        warnings.extend(problems);
+        others
+    } else {
+        Vec::new()
+    };
+    let tools =
+        select(&process.layout, &process.catalog, &process.toolbox, &talent, others, &mut warnings);
     let scene = ToolScene {
         use_id: request.use_id.clone(),
         talent: talent.name.clone(),
@@ -294,6 +303,7 @@ pub(super) fn select(
     catalog: &Arc<TalentCatalog>,
     toolbox: &Arc<dyn Toolbox>,
     talent: &Talent,
+    others: Vec<ToolSpec>,
     warnings: &mut Vec<String>,
 ) -> Vec<Tool> {
     let Some(names) = &talent.front.tools else { return Vec::new() };
@@ -302,8 +312,19 @@ pub(super) fn select(
         .iter()
         .flat_map(|from| from.tools().into_iter().map(|spec| Tool { spec, from: Arc::clone(from) }))
         .collect();
-    let mut tools: Vec<Tool> = Vec::new();
+    let mut tools: Vec<Tool> =
+        others.into_iter().map(|spec| Tool { spec, from: Arc::clone(toolbox) }).collect();
     for name in names {
+        if let Some((server, _)) = name.split_once(BETWEEN) {
+            let prefix = format!("{server}{BETWEEN}");
+            let is_there = |tool: &Tool| {
+                tool.spec.name == *name || (name.ends_with("__*") && tool.spec.name.starts_with(&prefix))
+            };
+            if !tools.iter().any(is_there) {
+                warnings.push(format!("the tool {name:?} is not available here"));
+            }
+            continue;
+        }
         let Some(tool) = available.iter().find(|tool| tool.spec.name == *name) else {
             warnings.push(format!("the tool {name:?} is not available here"));
             continue;

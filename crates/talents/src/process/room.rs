@@ -5,7 +5,7 @@
 //! granted; an answer that grows beyond what was granted asks again, and is broken off when the answer is no. So a
 //! limit is passed by no more than one estimate is wrong.
 
-use llm::models::{estimate, window};
+use llm::models::{beginning, estimate, window};
 use llm::providers::{ChatMessage, ModelRequest, TokenUsage, ToolResult, cost};
 use serde_json::json;
 
@@ -19,6 +19,8 @@ pub(super) const ANSWER_TOKENS: u64 = 4_096;
 pub(super) const ANSWER_TOKENS_MIN: u64 = 128;
 /// What a message takes beside its text.
 const MESSAGE_TOKENS: u64 = 8;
+/// What saying that a result was cut takes.
+const CUT_TOKENS: u64 = 40;
 /// What the window keeps free, because an estimate is one.
 const MARGIN_PERCENT: u64 = 4;
 
@@ -149,6 +151,20 @@ impl TurnLoop<'_> {
         {
             self.call.messages.drain(..2);
             left_out += 2;
+        }
+        // What the last tools gave, each to its share.
+        let over = request_tokens(&self.call).saturating_sub(fits);
+        if over > 0
+            && let Some(ChatMessage::Results { results }) = self.call.messages.last_mut()
+        {
+            let all: u64 = results.iter().map(|result| estimate(&result.value.to_string())).sum();
+            for ToolResult { value, .. } in results {
+                let text = value.to_string();
+                let share = estimate(&text).saturating_mul(all.saturating_sub(over)) / all.max(1);
+                let part = beginning(&text, share.saturating_sub(CUT_TOKENS));
+                *value = json!({"truncated": true, "bytes": text.len(), "text": part});
+                left_out += 1;
+            }
         }
         if left_out > 0 {
             let told = format!("{left_out} older messages and results had no room in the window");

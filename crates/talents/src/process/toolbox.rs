@@ -9,6 +9,9 @@ use crate::names::{Day, Facet, TalentName, UseId};
 use crate::talent_files::ToolGrant;
 use llm::providers::{BoxFuture, ToolServer, ToolSpec};
 
+/// Stands between the name of a server and that of its tool.
+pub(super) const BETWEEN: &str = "__";
+
 /// Who uses a tool, and within which bounds.
 #[derive(Clone, Debug)]
 pub struct ToolScene {
@@ -107,6 +110,15 @@ pub trait Toolbox: Send + Sync {
         name: &'a str,
         args: Value,
     ) -> BoxFuture<'a, Result<ToolAnswer, ToolError>>;
+
+    /// The tools of other servers (`SERVER__TOOL`) that a talent may use, and what is wrong with servers that could not
+    /// be asked.
+    fn others<'a>(
+        &'a self,
+        _talent: &'a TalentName,
+    ) -> BoxFuture<'a, (Vec<ToolSpec>, Vec<String>)> {
+        Box::pin(async { (Vec::new(), Vec::new()) })
+    }
 
     /// Why a tool, of this toolbox or another, is not to be used now: it keeps failing and is left alone for a while.
     fn left_alone<'a>(&'a self, _: &'a ToolScene, _name: &'a str) -> BoxFuture<'a, Option<String>> {

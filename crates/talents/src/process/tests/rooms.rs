@@ -22,7 +22,8 @@ fn staged(replies: Vec<Result<ModelReply, ProviderError>>, hours: u32) -> Stage 
     let files: Vec<(&str, &str)> =
         files.iter().map(|(path, text)| (*path, text.as_str())).collect();
     let mut stage = stage(replies, &files);
-    let text = "default = {provider='anthropic', model='tiny'}\n[windows]\ntiny = 8192";
+    let text = "default = {provider='anthropic'}\nmodels = {anthropic={'1'='tiny', '2'='tiny', '3'='tiny'}}\n\
+                windows = {tiny=8192}";
     let settings: ProviderSettings = toml::from_str(text).unwrap();
     stage.process.resolver = Resolver::new(settings, vec!["anthropic".into()]);
     stage
