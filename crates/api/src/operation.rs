@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     activity, admin, archive, attest, audit, auditor, backup, bulletin, bundle, capture, change,
-    channel, compact, context, find, grants, graph, hands, health, history, journal, mind, past, projects,
-    prompt, proof, read, save, score, search, session, stats, timeline, upkeep,
+    channel, compact, context, find, grants, graph, hands, health, history, journal, mind, past,
+    projects, prompt, proof, read, save, score, search, session, stats, timeline, upkeep,
 };
 
 /// A request, and what it is answered with.
@@ -117,6 +117,8 @@ operations! {
     ToolUse "tool_use": hands::ToolUseRequest => hands::ToolUseAnswer;
     Approvals "approvals": hands::ApprovalsRequest => hands::ApprovalsAnswer;
     Decide "decide": hands::DecideRequest => hands::ApprovalView;
+    TalentRun "talent_run": hands::TalentRunRequest => hands::TalentRunAnswer;
+    TalentRuns "talent_runs": hands::TalentRunsRequest => hands::TalentRunsAnswer;
     Budget "budget": mind::BudgetRequest => mind::BudgetAnswer;
     Admin "admin": admin::AdminRequest => admin::AdminAnswer;
     AdminQuestion "admin_question": admin::AdminQuestionRequest => admin::AdminAnswer;

@@ -95,6 +95,8 @@ answered! {
     ToolUse host tool_use: api::hands::ToolUseRequest;
     Approvals host approvals: api::hands::ApprovalsRequest;
     Decide host decide: api::hands::DecideRequest;
+    TalentRun host talent_run: api::hands::TalentRunRequest;
+    TalentRuns host talent_runs: api::hands::TalentRunsRequest;
     Budget host budget: api::mind::BudgetRequest;
     Admin host admin: api::admin::AdminRequest;
     AdminQuestion host admin_question: api::admin::AdminQuestionRequest;

@@ -83,7 +83,8 @@ impl OutputIndex {
     /// What there is to find is what lies there now.
     fn refresh(&self, catalog: &TalentCatalog) -> io::Result<()> {
         let is_talent = |name: &TalentName| catalog.all().any(|talent| talent.name == *name);
-        let failed = |error: talents::chronicle::ChronicleError| io::Error::other(error.to_string());
+        let failed =
+            |error: talents::chronicle::ChronicleError| io::Error::other(error.to_string());
         let mut there: Vec<(Place, ChronicleEntry)> = Vec::new();
         let all = days(&self.layout).map_err(failed)?;
         'days: for day in all.into_iter().rev() {
@@ -214,7 +215,8 @@ fn preview(path: &Path, words: &[String]) -> String {
     let analyzer = Analyzer::new(Language::default());
     let count = |line: &str| {
         let mut seen = 0;
-        analyzer.terms(line, &mut |term, _| seen += usize::from(words.iter().any(|word| word == term)));
+        analyzer
+            .terms(line, &mut |term, _| seen += usize::from(words.iter().any(|word| word == term)));
         seen
     };
     let lines = text.lines().filter(|line| !line.trim().is_empty());
@@ -253,7 +255,8 @@ mod tests {
             let answer = index.search(&catalog, Language::default(), &asked).unwrap();
             answer.outputs.into_iter().map(|hit| hit.path).collect::<Vec<_>>()
         };
-        let brief = put("20250109/talents/daily_brief.md", "# Day\n\nWe chose redb for the store.\n");
+        let brief =
+            put("20250109/talents/daily_brief.md", "# Day\n\nWe chose redb for the store.\n");
         put("20250109/120000_300/work/activity.md", "Talked about the release.");
         put("20250109/120000_300/facets.json", "[{\"facet\":\"work\",\"activity\":\"redb\"}]");
         put("20250109/120000_300/note.txt", "redb in a transcript is no output");

@@ -51,7 +51,11 @@ impl Host {
         self.outputs.search(&catalog, language, &request).map_err(unread)
     }
 
-    pub fn output_put(&self, caller: &Caller, request: OutputPutRequest) -> Result<OutputPutAnswer> {
+    pub fn output_put(
+        &self,
+        caller: &Caller,
+        request: OutputPutRequest,
+    ) -> Result<OutputPutAnswer> {
         service::access::only_owner(caller, "read what talents wrote")?;
         self.outputs.put(&request.path).map_err(unread)?;
         Ok(OutputPutAnswer { path: request.path })

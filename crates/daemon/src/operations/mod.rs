@@ -11,4 +11,5 @@ pub mod channel;
 mod hands;
 mod memories;
 pub mod mind;
+mod runs;
 mod tools;

@@ -56,7 +56,8 @@ impl DaySource for AgentDays {
             ..PastSessionsRequest::default()
         };
         let service = &self.host.service;
-        let sessions = service.past_sessions(&caller, request).map_err(|error| error.to_string())?;
+        let sessions =
+            service.past_sessions(&caller, request).map_err(|error| error.to_string())?;
         let mut found = Vec::new();
         for session in sessions.sessions {
             let request = PastShowRequest {
@@ -112,7 +113,11 @@ fn stretches(
         }
     }
     let project = session.folder.as_deref().and_then(|folder| folder.rsplit('/').next());
-    let name: String = session.reference.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let name: String = session
+        .reference
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+        .collect();
     let segment = |(start, end, lines): (Zoned, Zoned, Vec<SourceLine>)| {
         if end.timestamp().as_second() + GAP_SECONDS > now {
             return None;
@@ -121,7 +126,8 @@ fn stretches(
         let seconds = u32::try_from(seconds.max(SECONDS_MIN)).ok()?;
         Some(SourceSegment {
             day: Day::from(start.date()),
-            segment: Segment::new(start.time().with().subsec_nanosecond(0).build().ok()?, seconds).ok()?,
+            segment: Segment::new(start.time().with().subsec_nanosecond(0).build().ok()?, seconds)
+                .ok()?,
             name: name.clone(),
             project: project.map(str::to_lowercase),
             title: session.title.clone(),
@@ -170,10 +176,15 @@ mod tests {
         let zone = TimeZone::UTC;
         let at = |text: &str| text.parse::<Timestamp>().unwrap().as_second();
         let told = stretches(&session, &turns, &zone, at("2026-01-10T00:30:00Z"));
-        let names: Vec<String> =
-            told.iter().map(|one| format!("{} {} {}", one.day, one.segment, one.lines.len())).collect();
+        let names: Vec<String> = told
+            .iter()
+            .map(|one| format!("{} {} {}", one.day, one.segment, one.lines.len()))
+            .collect();
         assert_eq!(names, ["20260109 100000_300 2", "20260109 235000_60 1"]);
-        assert_eq!((told[0].name.as_str(), told[0].project.as_deref()), ("claude-ab-1", Some("shop")));
+        assert_eq!(
+            (told[0].name.as_str(), told[0].project.as_deref()),
+            ("claude-ab-1", Some("shop"))
+        );
         let later = stretches(&session, &turns, &zone, at("2026-01-10T01:30:00Z"));
         assert_eq!((later.len(), &later[..2]), (3, &told[..]), "what was told stays as it is");
     }

@@ -112,7 +112,12 @@ impl Days {
     }
 
     /// Works on a day that has models to ask; says what failed.
-    async fn with_models(&self, talents: &TalentContext, day: Day, is_over: bool) -> Result<(), String> {
+    async fn with_models(
+        &self,
+        talents: &TalentContext,
+        day: Day,
+        is_over: bool,
+    ) -> Result<(), String> {
         let work = if is_over {
             ThinkWork::All
         } else {
@@ -179,7 +184,8 @@ impl DayWorker for Days {
                 Ok(removed) => tracing::warn!("{} old runs were removed", removed.len()),
                 Err(error) => tracing::warn!("old runs were not removed: {error}"),
             }
-            let context = |sources: &TalentSources, _| sources.context().map_err(|error| error.message);
+            let context =
+                |sources: &TalentSources, _| sources.context().map_err(|error| error.message);
             let talents = self.on_thread(context).await?;
             let done = if talents.can_think() {
                 self.with_models(&talents, day, is_over).await
@@ -205,7 +211,8 @@ impl DayWorker for Days {
             let told = self
                 .on_thread(|sources, host| {
                     let talents = sources.context().map_err(|error| error.message)?;
-                    let actor = ActorName::parse(DEFAULT_ACTOR).map_err(|error| error.to_string())?;
+                    let actor =
+                        ActorName::parse(DEFAULT_ACTOR).map_err(|error| error.to_string())?;
                     let caller = Caller::new(actor, CALLER);
                     let refused = host.and_then(|host| host.may_spend(&caller, purpose("", false)));
                     let refused = refused.map_or("may spend", |refusal| refusal.code());

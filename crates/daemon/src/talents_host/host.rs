@@ -165,13 +165,8 @@ impl TalentsHost {
             hub.clone(),
             place.home.clone(),
         );
-        let triggers = Triggers::new(
-            sources.clone(),
-            host,
-            hub.clone(),
-            runner.clone(),
-            timing.clone(),
-        );
+        let triggers =
+            Triggers::new(sources.clone(), host, hub.clone(), runner.clone(), timing.clone());
         let days = Arc::new(Days::new(sources, host, hub.clone(), runner.clone(), jobs));
         let schedule = schedule(&settings.supervisor, &layout, timing, &hub, &days)?;
         let keeps = Arc::clone(&schedule);

@@ -111,8 +111,10 @@ impl Triggers {
             return Ok(Vec::new());
         }
         let path = self.sources.layout.triggers();
-        let mut state: TriggerState =
-            fs::read(&path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+        let mut state: TriggerState = fs::read(&path)
+            .ok()
+            .and_then(|bytes| serde_json::from_slice(&bytes).ok())
+            .unwrap_or_default();
         let before = state.clone();
         let now = self.timing.clock.now();
         let mut starts = self.by_clock(&talents, &wanted, &mut state, now);
@@ -215,9 +217,8 @@ fn told(
     caller: &Caller,
     entry: &JournalEntry,
 ) -> Option<(MemoryEvent, String, String, Vec<String>, String)> {
-    let text = |key: &str| {
-        entry.payload.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
-    };
+    let text =
+        |key: &str| entry.payload.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     match entry.kind.as_str() {
         "session_end" => {
             let id = untrusted::line(&text("id"));

@@ -33,7 +33,8 @@ impl Approvals {
 
     /// An id is a number of a run and a count: it is checked, because it comes from outside.
     fn path(&self, id: &str) -> Option<PathBuf> {
-        let plain = !id.is_empty() && id.len() < 64 && id.bytes().all(|b| b.is_ascii_digit() || b == b'-');
+        let plain =
+            !id.is_empty() && id.len() < 64 && id.bytes().all(|b| b.is_ascii_digit() || b == b'-');
         plain.then(|| self.folder.join(format!("{id}.json")))
     }
 
@@ -42,7 +43,12 @@ impl Approvals {
         llm::files::write_atomic_private(&path, &serde_json::to_vec(view)?)
     }
 
-    pub(super) fn ask(&self, asked: &ToolUseRequest, talent: &str, now: i64) -> io::Result<ApprovalView> {
+    pub(super) fn ask(
+        &self,
+        asked: &ToolUseRequest,
+        talent: &str,
+        now: i64,
+    ) -> io::Result<ApprovalView> {
         if fs::read_dir(&self.folder)?.count() >= WAITING_MAX {
             return Err(io::Error::other(format!("{WAITING_MAX} calls wait already")));
         }

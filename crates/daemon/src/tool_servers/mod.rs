@@ -82,16 +82,19 @@ impl ToolServers {
         let (mut tools, mut problems) = (Vec::new(), Vec::new());
         for (name, server) in &self.settings.servers {
             let prefix = format!("{name}{BETWEEN}");
-            if !allowed.iter().any(|one| one.starts_with(&prefix)) || server.approval == ApprovalMode::Never {
+            if !allowed.iter().any(|one| one.starts_with(&prefix))
+                || server.approval == ApprovalMode::Never
+            {
                 continue;
             }
-            let listed = self.connection(name).and_then(|connection| {
-                self.runtime.block_on(connection.tools(server.patience()))
-            });
+            let listed = self
+                .connection(name)
+                .and_then(|connection| self.runtime.block_on(connection.tools(server.patience())));
             match listed {
                 Ok(listed) => tools.extend(listed.into_iter().filter_map(|tool| {
                     let full = format!("{prefix}{}", tool.name);
-                    let is_offered = server.tools.as_ref().is_none_or(|only| only.contains(&tool.name));
+                    let is_offered =
+                        server.tools.as_ref().is_none_or(|only| only.contains(&tool.name));
                     (is_offered && is_named(allowed, &full)).then(|| ServerToolView {
                         name: full,
                         description: untrusted::line(&tool.description),
@@ -126,7 +129,10 @@ impl ToolServers {
         let refused = |why: String| Error::new(ErrorCode::ToolRefused, Fault::Forbidden, why);
         let server = parts(&asked.tool).and_then(|(server, _)| self.settings.servers.get(server));
         let (Some((name, tool)), Some(server)) = (parts(&asked.tool), server) else {
-            return Err(refused(format!("no server in [tools.servers] has a tool {:?}", asked.tool)));
+            return Err(refused(format!(
+                "no server in [tools.servers] has a tool {:?}",
+                asked.tool
+            )));
         };
         let offered = server.tools.as_ref().is_none_or(|only| only.iter().any(|one| one == tool));
         if !is_named(allowed, &asked.tool) || !offered {
@@ -185,7 +191,8 @@ impl ToolServers {
             self.tell("asked", &made);
             return Ok(Some(waits(made.id, ToolUseState::Pending)));
         };
-        let until = i64::try_from(self.settings.approval_seconds).unwrap_or(i64::MAX / 1_000) * 1_000;
+        let until =
+            i64::try_from(self.settings.approval_seconds).unwrap_or(i64::MAX / 1_000) * 1_000;
         let Some(view) = self.approvals.get(id).filter(|view| view.is_for(asked)) else {
             let why = format!("no approval {id} is for this call");
             return Err(Error::new(ErrorCode::ToolRefused, Fault::Forbidden, why));
@@ -284,9 +291,13 @@ mod tests {
     #[test]
     fn a_list_names_tools_one_by_one_or_all_of_a_server() {
         let allowed = ["a__x".to_owned(), "b__*".to_owned(), "memory_recall".to_owned()];
-        for (name, wanted) in
-            [("a__x", true), ("a__y", false), ("b__y", true), ("bb__y", false), ("memory_recall", true)]
-        {
+        for (name, wanted) in [
+            ("a__x", true),
+            ("a__y", false),
+            ("b__y", true),
+            ("bb__y", false),
+            ("memory_recall", true),
+        ] {
             assert_eq!(is_named(&allowed, name), wanted, "{name}");
         }
         assert_eq!(parts("a__b__c"), Some(("a", "b__c")));
@@ -296,7 +307,144 @@ mod tests {
     #[test]
     fn a_result_is_bounded() {
         let large = bounded(json!("x".repeat(RESULT_BYTES_MAX)));
-        assert_eq!((large["truncated"].as_bool(), large["shown"].as_u64()), (Some(true), Some(60_000)));
+        assert_eq!(
+            (large["truncated"].as_bool(), large["shown"].as_u64()),
+            (Some(true), Some(60_000))
+        );
         assert_eq!(bounded(json!({"a": 1})), json!({"a": 1}));
+    }
+
+    /// A server of the protocol, as small as one can be: it echoes, notes each call, and fails when it is asked to.
+    const SERVER: &str = r#"
+while read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+  case "$line" in
+    *'"method":"initialize"'*) say='{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"sh","version":"1"}}' ;;
+    *'"method":"tools/list"'*) say='{"tools":[{"name":"echo","description":"Says it again","inputSchema":{"type":"object"}},{"name":"other","inputSchema":{"type":"object"}}]}' ;;
+    *'"method":"tools/call"'*) echo called >> "$CALLS"; say='{"content":[{"type":"text","text":"again: '"$WORD"'"}]}' ;;
+    *'"method":"ping"'*) say='{}' ;;
+    *) continue ;;
+  esac
+  printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$say"
+done
+"#;
+
+    struct Stage {
+        dir: tempfile::TempDir,
+        runtime: tokio::runtime::Runtime,
+        told: Arc<Mutex<Vec<String>>>,
+    }
+
+    fn stage() -> Stage {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("server.sh"), SERVER).unwrap();
+        Stage { dir, runtime, told: Arc::default() }
+    }
+
+    impl Stage {
+        fn servers(&self, approval: ApprovalMode) -> ToolServers {
+            let calls = self.dir.path().join("calls").display().to_string();
+            let env = [("CALLS", calls), ("WORD", "tea".to_owned())];
+            let server = settings::ServerSettings {
+                command: Some("/bin/sh".into()),
+                args: vec![self.dir.path().join("server.sh").display().to_string()],
+                env: env.map(|(k, v)| (k.to_owned(), settings::EnvValue::Plain(v))).into(),
+                approval,
+                ..settings::ServerSettings::default()
+            };
+            let settings = ToolSettings {
+                servers: [("own".to_owned(), server)].into(),
+                ..ToolSettings::default()
+            };
+            let told = Arc::clone(&self.told);
+            let tell = Box::new(move |fields: Map<String, Value>| {
+                told.lock().unwrap().push(fields["event"].as_str().unwrap().to_owned());
+            });
+            let environment = std::env::vars().collect();
+            let folder = self.dir.path().join("approvals");
+            let handle = self.runtime.handle().clone();
+            ToolServers::open(settings, environment, &folder, handle, tell).unwrap()
+        }
+
+        fn calls(&self) -> usize {
+            let calls = std::fs::read_to_string(self.dir.path().join("calls"));
+            calls.unwrap_or_default().lines().count()
+        }
+    }
+
+    fn call(approval: Option<&str>) -> ToolUseRequest {
+        ToolUseRequest {
+            run: "17".to_owned(),
+            tool: "own__echo".to_owned(),
+            args: json!({"say": "tea"}),
+            approval: approval.map(str::to_owned),
+        }
+    }
+
+    // T20: a real process on its standard streams, a list that allows one tool, a call without a question
+    #[test]
+    fn a_tool_of_another_program_is_listed_and_used() {
+        let stage = stage();
+        let servers = stage.servers(ApprovalMode::Auto);
+        let allowed = ["own__echo".to_owned()];
+        let (tools, problems) = servers.list(&allowed);
+        assert_eq!(problems, [] as [String; 0]);
+        assert_eq!(tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), ["own__echo"]);
+        let answer = servers.use_tool(&call(None), "t", &allowed, 0).unwrap();
+        assert_eq!((answer.state, answer.failed), (ToolUseState::Done, false));
+        assert_eq!(answer.value["content"], "again: tea");
+        assert_eq!(answer.value["about"], ABOUT, "quoted as data");
+        let other = ToolUseRequest { tool: "own__other".to_owned(), ..call(None) };
+        assert_eq!(
+            servers.use_tool(&other, "t", &allowed, 0).unwrap_err().code,
+            ErrorCode::ToolRefused
+        );
+        let never = stage.servers(ApprovalMode::Never);
+        assert!(never.list(&allowed).0.is_empty());
+        assert_eq!(
+            never.use_tool(&call(None), "t", &allowed, 0).unwrap_err().code,
+            ErrorCode::ToolRefused
+        );
+        assert_eq!(stage.calls(), 1);
+    }
+
+    // T20: asked, approved, used once; denied; forgotten by the next daemon
+    #[test]
+    fn a_call_that_wants_a_person_is_made_once_after_a_yes() {
+        let stage = stage();
+        let servers = stage.servers(ApprovalMode::Ask);
+        let allowed = ["own__*".to_owned()];
+        let ask = |approval: Option<&str>| servers.use_tool(&call(approval), "t", &allowed, 0);
+        let waits = ask(None).unwrap();
+        let id = waits.approval.unwrap();
+        assert_eq!(
+            (waits.state, ask(Some(&id)).unwrap().state),
+            (ToolUseState::Pending, ToolUseState::Pending)
+        );
+        assert_eq!(servers.approvals(|run| run == "17").len(), 1);
+        let other = ToolUseRequest { args: json!({"say": "rm"}), ..call(Some(&id)) };
+        assert!(servers.use_tool(&other, "t", &allowed, 0).is_err(), "only with its own arguments");
+        servers.decide(&id, true, |_| true).unwrap();
+        assert!(servers.decide(&id, false, |_| true).is_err(), "decided once");
+        assert_eq!(stage.calls(), 0);
+        assert_eq!(ask(Some(&id)).unwrap().state, ToolUseState::Done);
+        assert!(ask(Some(&id)).is_err(), "used once");
+        assert_eq!(stage.calls(), 1);
+        let id = ask(None).unwrap().approval.unwrap();
+        servers.decide(&id, false, |_| true).unwrap();
+        assert_eq!(ask(Some(&id)).unwrap().state, ToolUseState::Denied);
+        // Nobody says anything in time.
+        let id = ask(None).unwrap().approval.unwrap();
+        let late = servers.use_tool(&call(Some(&id)), "t", &allowed, 601_000).unwrap();
+        assert_eq!(late.state, ToolUseState::Expired);
+        // Killed between the yes and the call: whoever comes next makes no call.
+        let id = ask(None).unwrap().approval.unwrap();
+        servers.decide(&id, true, |_| true).unwrap();
+        let next = stage.servers(ApprovalMode::Ask);
+        assert!(next.use_tool(&call(Some(&id)), "t", &allowed, 0).is_err());
+        assert!(next.decide(&id, true, |_| true).is_err());
+        assert_eq!(stage.calls(), 1);
+        assert_eq!(stage.told.lock().unwrap()[..2], ["asked", "approved"]);
     }
 }

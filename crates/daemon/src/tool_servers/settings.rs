@@ -82,8 +82,13 @@ impl ToolSettings {
             return Err(wrong(format!("tools.servers: {SERVERS_MAX} are the most")));
         }
         for (name, server) in &settings.servers {
-            let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
-            if name.is_empty() || name.len() > 32 || name.contains(BETWEEN) || !name.chars().all(plain) {
+            let plain =
+                |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
+            if name.is_empty()
+                || name.len() > 32
+                || name.contains(BETWEEN)
+                || !name.chars().all(plain)
+            {
                 let rule = "a name of a server is small letters, digits, - and single _";
                 return Err(wrong(format!("tools.servers.{name}: {rule}")));
             }
@@ -115,7 +120,11 @@ mod tests {
              [tools.servers.web]\nurl = \"http://127.0.0.1:1/mcp\"\napproval = \"auto\"\ntools = [\"get\"]",
         )
         .unwrap();
-        assert_eq!(good.servers["files"].approval, ApprovalMode::Ask, "asks unless it is told not to");
+        assert_eq!(
+            good.servers["files"].approval,
+            ApprovalMode::Ask,
+            "asks unless it is told not to"
+        );
         assert_eq!(good.servers["web"].approval, ApprovalMode::Auto);
         assert_eq!(read("").unwrap(), ToolSettings::default());
         for bad in [

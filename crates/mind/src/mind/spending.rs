@@ -37,7 +37,8 @@ impl Mind {
         };
         if left >= least && left > 0 {
             let worst = Cost { tokens: left, ..wanted };
-            let smaller = self.budget.reserve(&self.settings.budget, true, ModelCall { worst, ..call });
+            let smaller =
+                self.budget.reserve(&self.settings.budget, true, ModelCall { worst, ..call });
             if smaller.is_ok() {
                 return Ok(left);
             }

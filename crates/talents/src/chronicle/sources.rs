@@ -156,9 +156,8 @@ fn take_out(
             removed += 1;
         }
     }
-    let is_record = |name: &str| {
-        matches!(ending(name), "jsonl" | "txt") || name.starts_with("imported_")
-    };
+    let is_record =
+        |name: &str| matches!(ending(name), "jsonl" | "txt") || name.starts_with("imported_");
     if removed > 0 && !names(&folder)?.iter().any(|(name, is_dir)| !is_dir && is_record(name)) {
         fs::remove_dir_all(&folder).map_err(ChronicleError::io(&folder))?;
     }

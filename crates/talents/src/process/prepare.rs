@@ -318,7 +318,8 @@ pub(super) fn select(
         if let Some((server, _)) = name.split_once(BETWEEN) {
             let prefix = format!("{server}{BETWEEN}");
             let is_there = |tool: &Tool| {
-                tool.spec.name == *name || (name.ends_with("__*") && tool.spec.name.starts_with(&prefix))
+                tool.spec.name == *name
+                    || (name.ends_with("__*") && tool.spec.name.starts_with(&prefix))
             };
             if !tools.iter().any(is_there) {
                 warnings.push(format!("the tool {name:?} is not available here"));

@@ -157,13 +157,27 @@ mod tests {
         ] {
             assert_eq!(next(cron, after), wanted, "{cron}");
         }
-        assert_eq!(CronTimes::parse("0 0 31 2 *").unwrap().next(Timestamp::UNIX_EPOCH, &TimeZone::UTC), None);
+        assert_eq!(
+            CronTimes::parse("0 0 31 2 *").unwrap().next(Timestamp::UNIX_EPOCH, &TimeZone::UTC),
+            None
+        );
     }
 
     #[test]
     fn what_is_no_time_is_refused_in_words() {
-        for bad in ["", "* * * *", "60 * * * *", "* 24 * * *", "* * 0 * *", "* * * 13 *", "* * * * 8", "5-1 * * * *",
-                    "*/0 * * * *", "a * * * *", "* * * * * *"] {
+        for bad in [
+            "",
+            "* * * *",
+            "60 * * * *",
+            "* 24 * * *",
+            "* * 0 * *",
+            "* * * 13 *",
+            "* * * * 8",
+            "5-1 * * * *",
+            "*/0 * * * *",
+            "a * * * *",
+            "* * * * * *",
+        ] {
             assert!(CronTimes::parse(bad).is_err(), "{bad}");
         }
     }

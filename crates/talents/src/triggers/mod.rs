@@ -150,7 +150,8 @@ mod tests {
     fn a_missed_time_is_made_up_for_once_and_jitter_only_waits() {
         let times = CronTimes::parse("0 9 * * *").unwrap();
         let mut state = TriggerState::default();
-        let mut due = |now: &str, jitter: u32| state.is_due("t", &times, jitter, at(now), &TimeZone::UTC);
+        let mut due =
+            |now: &str, jitter: u32| state.is_due("t", &times, jitter, at(now), &TimeZone::UTC);
         assert!(!due("2026-01-05T12:00:00Z", 0), "begins now");
         assert!(!due("2026-01-06T08:59:00Z", 0));
         assert!(due("2026-01-06T09:00:30Z", 0));
@@ -158,7 +159,11 @@ mod tests {
         assert!(due("2026-01-20T12:00:00Z", 0), "two weeks are one");
         assert!(!due("2026-01-20T12:00:30Z", 0));
         let waits = (0..600).find(|second| {
-            due(&(at("2026-01-21T09:00:00Z") + jiff::SignedDuration::from_secs(*second)).to_string(), 300)
+            due(
+                &(at("2026-01-21T09:00:00Z") + jiff::SignedDuration::from_secs(*second))
+                    .to_string(),
+                300,
+            )
         });
         assert!(waits.is_some_and(|second| second <= 301), "{waits:?}");
     }

@@ -3,6 +3,7 @@
 //! - `reader`: who reads, with which tools and how much room; an answer as text and as structure.
 //! - `hits`: what a search found. `memories`: single memories, timelines, walks.
 //! - `context`: what an agent should know when it starts, within a budget.
+//! - `runs`: runs of talents.
 //! - `changes`: what became of a save, an update, a session.
 //! - `excerpt`: texts made shorter.
 //!
@@ -16,6 +17,7 @@ mod excerpt;
 mod hits;
 mod memories;
 mod reader;
+mod runs;
 
 pub use changes::{
     archived, captured, deleted, pinned, prompt_saved, proven, related, restored, saved, scored,
@@ -27,6 +29,7 @@ pub use memories::{memory, timeline, walked};
 pub use reader::{
     AnswerForModel, CONTEXT_TOKENS, LIST_TOKENS, ModelReader, SEARCH_TOKENS, TOKENS_MIN,
 };
+pub use runs::{run_done, runs_listed};
 
 use super::untrusted::line;
 use crate::{CommandHint, Error};

@@ -206,7 +206,8 @@ pub(crate) fn search(args: &SearchArgs, inv: &Invocation, out: &mut Output) -> C
 
 /// What talents wrote.
 fn outputs(query: String, limit: usize, inv: &Invocation, out: &mut Output) -> CommandResult {
-    let answer = inv.ask(OutputsRequest { query, limit: Some(limit), ..OutputsRequest::default() })?;
+    let answer =
+        inv.ask(OutputsRequest { query, limit: Some(limit), ..OutputsRequest::default() })?;
     if out.is_json() {
         return out.object(&answer);
     }

@@ -22,9 +22,9 @@ use llm::providers::{BoxFuture, ToolServer, ToolSpec};
 use mind::admin::AdminQuestion;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use talents::{Facet, TalentName};
 use talents::process::{Spending, ToolAnswer, ToolError, ToolScene, Toolbox};
 use talents::talent_files::ToolGrant;
+use talents::{Facet, TalentName};
 
 use crate::talents_host::memory::MemoryHandle;
 use crate::tool_servers::BETWEEN;
@@ -134,10 +134,7 @@ impl Toolbox for MemoryTools {
         Box::pin(self.answer(scene, name, args))
     }
 
-    fn others<'a>(
-        &'a self,
-        talent: &'a TalentName,
-    ) -> BoxFuture<'a, (Vec<ToolSpec>, Vec<String>)> {
+    fn others<'a>(&'a self, talent: &'a TalentName) -> BoxFuture<'a, (Vec<ToolSpec>, Vec<String>)> {
         Box::pin(self.of_servers(talent))
     }
 
@@ -173,7 +170,8 @@ impl Toolbox for MemoryTools {
         Box::pin(async move {
             let answer = self.memory.ask(scene.talent.as_str(), request).await;
             // Nobody who could grant it is nobody who does.
-            let answer = answer.map_err(|error| format!("the budget cannot be asked: {}", error.message))?;
+            let answer =
+                answer.map_err(|error| format!("the budget cannot be asked: {}", error.message))?;
             match answer.refused {
                 None => Ok(answer.granted),
                 Some(why) => Err(format!("{why}; `cortex budget` shows what is left")),

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::Reader;
 use super::super::front::TalentSchedule;
+use super::Reader;
 use crate::triggers::{CronTimes, EventFilter, MemoryEvent, RUNS_PER_DAY, Trigger};
 
 const FILTER_KEYS: [&str; 4] = ["event", "project", "kind", "tag"];
@@ -28,7 +28,10 @@ impl Reader<'_> {
         match (is_cron, given) {
             (false, None) => None,
             (true, None) => {
-                self.wrong("schedule", "a schedule by the clock needs \"cron\", as \"0 9 * * mon-fri\"");
+                self.wrong(
+                    "schedule",
+                    "a schedule by the clock needs \"cron\", as \"0 9 * * mon-fri\"",
+                );
                 None
             }
             (false, Some(_)) => {

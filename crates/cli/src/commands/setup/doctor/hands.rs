@@ -175,9 +175,11 @@ fn schedule(hands: &TalentContext, config: &Config, report: &mut DoctorReport) {
         report.warn("schedule", says, "`cortex supervisor status` shows all of them");
     }
     if !state.left_out.is_empty() {
-        let named: Vec<&str> = state.left_out.keys().rev().take(NAMED_MAX).map(String::as_str).collect();
+        let named: Vec<&str> =
+            state.left_out.keys().rev().take(NAMED_MAX).map(String::as_str).collect();
         let more = if state.left_out.len() > NAMED_MAX { ", …" } else { "" };
-        let says = format!("{} days were left out: {}{more}", state.left_out.len(), named.join(", "));
+        let says =
+            format!("{} days were left out: {}{more}", state.left_out.len(), named.join(", "));
         report.warn("schedule", says, "`cortex think --day DAY` does one of them");
     }
     let missing = match missing(hands, config, &state) {

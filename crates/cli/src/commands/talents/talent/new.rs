@@ -95,7 +95,10 @@ pub(super) fn run(
     std::fs::create_dir_all(&folder).map_err(|error| Failure::file(&folder, error))?;
     let text = template(name.as_str(), args.when);
     std::fs::write(&path, text).map_err(|error| Failure::file(&path, error))?;
-    let said = format!("{}\ntry it: cortex talent run {name} 'What do you know about me?'", path.display());
+    let said = format!(
+        "{}\ntry it: cortex talent run {name} 'What do you know about me?'",
+        path.display()
+    );
     out.either(&json!({"name": name.as_str(), "path": path}), said)
 }
 
