@@ -35,6 +35,7 @@ pub mod find;
 pub mod grants;
 pub mod graph;
 pub mod handle;
+pub mod hands;
 pub mod health;
 pub mod history;
 pub mod journal;

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     activity, admin, archive, attest, audit, auditor, backup, bulletin, bundle, capture, change,
-    channel, compact, context, find, grants, graph, health, history, journal, mind, past, projects,
-    prompt, proof, read, save, score, search, session, stats, timeline, upkeep,
+    channel, compact, context, find, grants, graph, hands, health, history, journal, mind, past,
+    projects, prompt, proof, read, save, score, search, session, stats, timeline, upkeep,
 };
 
 /// A request, and what it is answered with.
@@ -110,6 +110,15 @@ operations! {
     MindEvents "mind_events": mind::ProcessEventsRequest => mind::ProcessEventsAnswer;
     MemoryRecall "memory_recall": mind::MemoryRecallRequest => mind::MemoryRecallAnswer;
     ToolAsk "tool_ask": mind::ToolAskRequest => mind::ToolAskAnswer;
+    RunSpend "run_spend": hands::RunSpendRequest => hands::RunSpendAnswer;
+    Outputs "outputs": hands::OutputsRequest => hands::OutputsAnswer;
+    OutputPut "output_put": hands::OutputPutRequest => hands::OutputPutAnswer;
+    ServerTools "server_tools": hands::ServerToolsRequest => hands::ServerToolsAnswer;
+    ToolUse "tool_use": hands::ToolUseRequest => hands::ToolUseAnswer;
+    Approvals "approvals": hands::ApprovalsRequest => hands::ApprovalsAnswer;
+    Decide "decide": hands::DecideRequest => hands::ApprovalView;
+    TalentRun "talent_run": hands::TalentRunRequest => hands::TalentRunAnswer;
+    TalentRuns "talent_runs": hands::TalentRunsRequest => hands::TalentRunsAnswer;
     Budget "budget": mind::BudgetRequest => mind::BudgetAnswer;
     Admin "admin": admin::AdminRequest => admin::AdminAnswer;
     AdminQuestion "admin_question": admin::AdminQuestionRequest => admin::AdminAnswer;

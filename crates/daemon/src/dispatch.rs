@@ -88,6 +88,15 @@ answered! {
     MindEvents host mind_events: api::mind::ProcessEventsRequest;
     MemoryRecall host memory_recall: api::mind::MemoryRecallRequest;
     ToolAsk host tool_ask: api::mind::ToolAskRequest;
+    RunSpend host run_spend: api::hands::RunSpendRequest;
+    Outputs host outputs: api::hands::OutputsRequest;
+    OutputPut host output_put: api::hands::OutputPutRequest;
+    ServerTools host server_tools: api::hands::ServerToolsRequest;
+    ToolUse host tool_use: api::hands::ToolUseRequest;
+    Approvals host approvals: api::hands::ApprovalsRequest;
+    Decide host decide: api::hands::DecideRequest;
+    TalentRun host talent_run: api::hands::TalentRunRequest;
+    TalentRuns host talent_runs: api::hands::TalentRunsRequest;
     Budget host budget: api::mind::BudgetRequest;
     Admin host admin: api::admin::AdminRequest;
     AdminQuestion host admin_question: api::admin::AdminQuestionRequest;

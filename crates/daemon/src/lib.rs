@@ -6,9 +6,11 @@
 //! - `channels`: conversations that Cortex keeps, their runs and their files.
 //! - [`confinement`]: how runs and the tools they start are held in.
 //! - [`handle`]: the host as interfaces see it.
+//! - `outputs`: what talents wrote, found apart from memories.
 //! - [`pools`]: places for work that blocks, so that no kind of it can stop another.
 //! - [`run_control`]: how operations start and stop runs without knowing the runner.
 //! - [`talents_host`]: talents in the daemon: the bus, the runner and the supervisor, tied to the memory.
+//! - `tool_servers`: tools of other servers that talents may use, and the calls that wait for a person.
 //! - [`server`]: accepts, answers and ends.
 //!
 //! What must stay true: nothing is answered before it is on disk; a daemon that is told to end finishes what it began;
@@ -21,10 +23,12 @@ pub mod handle;
 pub mod host;
 pub mod mind_host;
 pub mod operations;
+pub(crate) mod outputs;
 pub mod pools;
 pub(crate) mod run_control;
 pub mod server;
 pub mod talents_host;
+pub(crate) mod tool_servers;
 
 pub use handle::HostHandle;
 pub use host::Host;

@@ -10,6 +10,7 @@ use api::change::{ArchiveRequest, DeleteRequest, PinRequest, RestoreRequest, Upd
 use api::context::ContextRequest;
 use api::graph::{GraphRequest, RelateRequest};
 use api::past::{PastKeepRequest, PastSearchRequest, PastShowRequest, PastWorkRequest};
+use api::hands::{TalentRunRequest, TalentRunsRequest};
 use api::prompt::PromptSaveRequest;
 use api::proof::ProveRequest;
 use api::read::GetRequest;
@@ -151,6 +152,12 @@ pub async fn call(
         "mem_timeline" => {
             rename(&mut given, "observation_id", "id");
             Ok(model::timeline(&backend.ask(read::<TimelineRequest>(given)?).await?, reader))
+        }
+        "talent_run" => {
+            Ok(model::run_done(&backend.ask(read::<TalentRunRequest>(given)?).await?, reader))
+        }
+        "talent_runs" => {
+            Ok(model::runs_listed(&backend.ask(read::<TalentRunsRequest>(given)?).await?, reader))
         }
         "mem_prove" => Ok(model::proven(&backend.ask(read::<ProveRequest>(given)?).await?, reader)),
         "past_search" => {

@@ -60,6 +60,16 @@ impl Layout {
         self.home.join("run").join("schedule.json")
     }
 
+    /// What the clock and events have started.
+    pub fn triggers(&self) -> PathBuf {
+        self.home.join("run").join("triggers.json")
+    }
+
+    /// Calls of tools that wait for a person.
+    pub fn approvals(&self) -> PathBuf {
+        self.home.join("run").join("approvals")
+    }
+
     /// What was said before, for runs that go on with a conversation.
     pub fn contexts(&self) -> PathBuf {
         self.home.join("run").join("contexts")
@@ -107,6 +117,21 @@ impl Layout {
 
     pub fn day(&self, day: Day) -> PathBuf {
         self.chronicle().join(day.to_string())
+    }
+
+    /// Notes on parts of what was too long for one request, and answers that broke off. Hidden from lists.
+    pub fn parts(&self, day: Day) -> PathBuf {
+        self.day(day).join(".parts")
+    }
+
+    /// What was done about a day, and with which sources.
+    pub fn work_done(&self, day: Day) -> PathBuf {
+        self.day(day).join(".work.json")
+    }
+
+    /// What is about several segments of a day, each choice of segments in a folder of its own.
+    pub fn spans(&self, day: Day) -> PathBuf {
+        self.day(day).join("spans")
     }
 
     pub fn segment(&self, day: Day, segment: Segment) -> PathBuf {

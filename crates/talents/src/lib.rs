@@ -10,6 +10,7 @@ pub mod bus_server;
 pub mod chronicle;
 pub mod clock;
 pub mod confine;
+mod digests;
 pub mod layout;
 pub mod names;
 pub mod process;
@@ -17,6 +18,7 @@ pub mod runner;
 pub mod supervisor;
 pub mod talent_files;
 pub mod think;
+pub mod triggers;
 
 pub use layout::Layout;
 pub use names::{Day, Facet, NameError, Segment, TalentName, UseId};

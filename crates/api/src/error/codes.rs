@@ -73,6 +73,7 @@ codes! {
     OutsideGrant "outside_grant",
     PersonNeeded "person_needed",
     RateLimited "rate_limited",
+    ToolRefused "tool_refused",
     TooManyCalls "too_many_calls",
     TooManyConnections "too_many_connections",
     // About the store.

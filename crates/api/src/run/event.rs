@@ -58,6 +58,10 @@ kinds! {
     Fallback = "fallback",
     MaxTurnsExhausted = "max_turns_exhausted",
     ToolBudgetExhausted = "tool_budget_exhausted",
+    /// What one request took.
+    Usage = "usage",
+    /// How far long work has come.
+    Progress = "progress",
     DryRun = "dry_run",
     Info = "info",
     /// The end of a run that has a result.

@@ -13,8 +13,8 @@ mod value;
 pub use event::{RunEvent, RunEventKind};
 pub use payload::{
     AgentPayload, ErrorPayload, FallbackPayload, FinishPayload, InfoPayload, MaxTurnsPayload,
-    RunPayload, SpawnPayload, StartPayload, TextPayload, ThinkingPayload, ToolBudgetPayload,
-    ToolEndPayload, ToolStartPayload, WarningPayload,
+    ProgressPayload, RunPayload, SpawnPayload, StartPayload, TextPayload, ThinkingPayload,
+    ToolBudgetPayload, ToolEndPayload, ToolStartPayload, UsagePayload, WarningPayload,
 };
 pub use receipt::{RunReceipt, RunRejection};
 pub use record::{LiveRun, RunList, RunOutcome, RunQuery, RunRecord, RunScope, RunStatus};

@@ -104,6 +104,8 @@ payload! {
         /// Whose fault a failure is: `call`, `tool` or `past`.
         blame: String,
         duration_ms: u64,
+        /// What its result costs to read, estimated.
+        tokens: u64,
     }
 }
 
@@ -123,6 +125,31 @@ payload! {
         tool: String,
         budget: u32,
         count: u32,
+    }
+}
+
+payload! {
+    /// What one request to a model took.
+    UsagePayload = Usage {
+        provider: String,
+        model: String,
+        usage: Value,
+        /// In US dollars; null if nobody knows the price.
+        cost: Option<f64>,
+        /// Nobody said what it took: the request was broken off.
+        estimated: bool,
+    }
+}
+
+payload! {
+    /// How far long work has come: one part of what is too long to be read at once.
+    ProgressPayload = Progress {
+        step: String,
+        level: u32,
+        part: u64,
+        parts: u64,
+        /// It was paid for in an earlier run.
+        reused: bool,
     }
 }
 
@@ -203,6 +230,8 @@ payload! {
         reset_at_ms: i64,
         partial_text_length: u64,
         partial_text_tail: String,
+        /// Where the whole of it is kept.
+        partial_path: String,
         exit_code: i32,
         cited: Vec<u64>,
     }

@@ -28,8 +28,10 @@ use service::error::{Error, Result};
 
 use crate::channels::Channels;
 use crate::mind_host::MindHost;
+use crate::outputs::OutputIndex;
 use crate::pools::WorkPools;
 use crate::run_control::RunControl;
+use crate::tool_servers::ToolServers;
 
 pub(crate) use processes::process_of;
 
@@ -44,6 +46,10 @@ pub struct Host {
     /// Lent by the daemon, for as long as talents can run.
     runs: Mutex<Option<Weak<dyn RunControl>>>,
     following: following::Following,
+    /// Lent by the daemon: the servers whose tools talents may use.
+    tools: Mutex<Option<Arc<ToolServers>>>,
+    /// What talents wrote.
+    pub(crate) outputs: OutputIndex,
 }
 
 impl Host {
@@ -51,6 +57,7 @@ impl Host {
     pub fn new(service: Service, variables: BTreeMap<String, String>) -> Host {
         let following = following::Following::new(variables.clone());
         let minds = MindHost::new(service.folder(), variables);
+        let outputs = OutputIndex::new(service.folder());
         Host {
             service,
             minds,
@@ -58,6 +65,8 @@ impl Host {
             pools: WorkPools::default(),
             runs: Mutex::default(),
             following,
+            tools: Mutex::default(),
+            outputs,
         }
     }
 
@@ -78,6 +87,15 @@ impl Host {
     /// From now on runs are started and stopped through `runs`, for as long as it is there.
     pub(crate) fn lend_runs(&self, runs: Weak<dyn RunControl>) {
         *self.runs() = Some(runs);
+    }
+
+    /// From now on talents may use these servers' tools; nothing takes them back.
+    pub(crate) fn lend_tools(&self, tools: Option<Arc<ToolServers>>) {
+        *self.tools.lock().unwrap_or_else(PoisonError::into_inner) = tools;
+    }
+
+    pub(crate) fn tool_servers(&self) -> Option<Arc<ToolServers>> {
+        self.tools.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub(crate) fn run_control_if_there(&self) -> Option<Arc<dyn RunControl>> {

@@ -8,5 +8,8 @@
 pub mod admin;
 pub mod bulletin;
 pub mod channel;
+mod hands;
 mod memories;
 pub mod mind;
+mod runs;
+mod tools;

@@ -16,27 +16,32 @@ use serde_json::{Value, json};
 use service::config::Config;
 use service::{Caller, config};
 use talents::Layout;
-use talents::bus::{BusSettings, Hub, HubStatus};
+use talents::bus::{BusMessage, BusSettings, Hub, HubStatus};
 use talents::bus_server::BusServer;
 use talents::clock::Timing;
 use talents::runner::{Recovery, Runner, RunnerParts, RunnerSettings, RunnerStatus, TalentProgram};
 use talents::supervisor::{
-    Calendar, MidnightSchedule, ServiceStatus, ServiceWork, SupervisedService, Supervisor,
+    Calendar, DaySchedule, ServiceStatus, ServiceWork, SupervisedService, Supervisor,
     SupervisorSettings,
 };
 
 use crate::confinement::exec_settings;
 use crate::host::Host;
 use crate::talents_host::attest::Attester;
+use crate::talents_host::days::Days;
 use crate::talents_host::facts::CatalogFacts;
-use crate::talents_host::nightly::Nightly;
 use crate::talents_host::runner_handle::RunnerHandle;
+use crate::talents_host::triggers::Triggers;
 use crate::talents_host::{TalentContext, run_watch, settings};
+use crate::tool_servers::{ToolServers, ToolSettings};
 
 /// What a stop may take beyond the grace that runs have.
 const STOP_MARGIN: Duration = Duration::from_secs(5);
 /// The service that does the work of days.
 pub(crate) const SCHEDULE: &str = "schedule";
+
+/// The service that starts talents by the clock and by what happens in the memory.
+const TRIGGERS: &str = "triggers";
 
 /// How talents are to run.
 #[derive(Clone, Debug)]
@@ -59,6 +64,7 @@ impl TalentsSettings {
     ) -> Result<TalentsSettings> {
         settings::own(config)?;
         exec_settings(config)?;
+        ToolSettings::of(config)?;
         let runner: RunnerSettings = config.section("runner", &[])?;
         let mut supervisor: SupervisorSettings = config.section("supervisor", &[])?;
         if supervisor.zone.is_empty() {
@@ -94,8 +100,8 @@ pub struct TalentsHost {
     hub: Hub,
     runner: Runner,
     supervisor: Supervisor,
-    schedule: Arc<MidnightSchedule>,
-    nightly: Arc<Nightly>,
+    schedule: Arc<DaySchedule>,
+    days: Arc<Days>,
     attester: Arc<Attester>,
     /// Lent to the operations for as long as it is held here.
     _runner_handle: Arc<RunnerHandle>,
@@ -144,6 +150,7 @@ impl TalentsHost {
         .map_err(|error| failed(error.code(), error.to_string()))?;
         let runner_handle = Arc::new(RunnerHandle::new(runner.clone(), hub.clone()));
         host.lend_runs(Arc::downgrade(&runner_handle) as _);
+        host.lend_tools(tool_servers(&sources, &hub)?);
         run_watch::start(&hub, host, &runner);
         settle(host).await;
         for failure in &recovery.failures {
@@ -158,8 +165,10 @@ impl TalentsHost {
             hub.clone(),
             place.home.clone(),
         );
-        let nightly = Arc::new(Nightly::new(sources, hub.clone(), runner.clone(), jobs));
-        let schedule = schedule(&settings.supervisor, &layout, timing, &hub, &nightly)?;
+        let triggers =
+            Triggers::new(sources.clone(), host, hub.clone(), runner.clone(), timing.clone());
+        let days = Arc::new(Days::new(sources, host, hub.clone(), runner.clone(), jobs));
+        let schedule = schedule(&settings.supervisor, &layout, timing, &hub, &days)?;
         let keeps = Arc::clone(&schedule);
         let service = SupervisedService {
             name: SCHEDULE.to_owned(),
@@ -173,13 +182,26 @@ impl TalentsHost {
             heartbeat_ms_max: None,
         };
         supervisor.add(service).map_err(|error| failed(error.code(), error.to_string()))?;
+        let triggers = Arc::new(triggers);
+        let service = SupervisedService {
+            name: TRIGGERS.to_owned(),
+            work: ServiceWork::Task(Arc::new(move |context| {
+                let triggers = Arc::clone(&triggers);
+                Box::pin(async move {
+                    triggers.run(context.stop).await;
+                    Ok(())
+                })
+            })),
+            heartbeat_ms_max: None,
+        };
+        supervisor.add(service).map_err(|error| failed(error.code(), error.to_string()))?;
         let bus = Mutex::new(Some(bus));
         Ok(TalentsHost {
             hub,
             runner,
             supervisor,
             schedule,
-            nightly,
+            days,
             attester,
             _runner_handle: runner_handle,
             recovery,
@@ -190,7 +212,7 @@ impl TalentsHost {
 
     /// Talents and providers as the files say now.
     pub fn context(&self) -> Result<TalentContext> {
-        self.nightly.context()
+        self.days.context()
     }
 
     pub fn hub(&self) -> &Hub {
@@ -207,7 +229,7 @@ impl TalentsHost {
 
     /// True while somebody would miss the daemon: runs, the work of a day, listeners of the bus.
     pub(crate) fn is_busy(&self) -> bool {
-        !self.runner.is_idle() || self.nightly.is_working() || self.bus_clients() > 0
+        !self.runner.is_idle() || self.days.is_working() || self.bus_clients() > 0
     }
 
     fn bus_status(&self) -> Value {
@@ -248,7 +270,7 @@ impl TalentsHost {
             "recovered": self.recovery,
             "services": self.services(),
             "schedule": self.schedule.state(),
-            "working_on": self.nightly.day(),
+            "working_on": self.days.day(),
             "next_midnight": self.schedule.next_midnight().to_string(),
             "vitals": self.supervisor.machine_load(),
         })
@@ -273,6 +295,25 @@ impl TalentsHost {
             tracing::warn!("talents did not stop in time; the next daemon ends what is left");
         }
     }
+}
+
+/// The servers whose tools talents may use; nothing if none is set up.
+fn tool_servers(sources: &TalentSources, hub: &Hub) -> Result<Option<Arc<ToolServers>>> {
+    let config = config::load(sources.layout.home(), &sources.variables)?;
+    let settings = ToolSettings::of(&config)?;
+    if settings.servers.is_empty() {
+        return Ok(None);
+    }
+    let hub = hub.clone();
+    let tell = Box::new(move |fields| {
+        hub.publish(BusMessage::new("approvals", "").and(fields));
+    });
+    let (environment, folder) = (sources.environment.clone(), sources.layout.approvals());
+    let runtime = tokio::runtime::Handle::current();
+    let servers = ToolServers::open(settings, environment, &folder, runtime, tell);
+    servers.map(|servers| Some(Arc::new(servers))).map_err(|error| {
+        Error::new(ErrorCode::Io, Fault::Server, format!("{}: {error}", folder.display()))
+    })
 }
 
 /// Conversations that wait for runs of an earlier daemon wait no longer.
@@ -308,8 +349,8 @@ fn schedule(
     layout: &Layout,
     timing: Timing,
     hub: &Hub,
-    nightly: &Arc<Nightly>,
-) -> Result<Arc<MidnightSchedule>> {
+    days: &Arc<Days>,
+) -> Result<Arc<DaySchedule>> {
     let zone = if settings.zone.is_empty() {
         TimeZone::system()
     } else {
@@ -319,19 +360,8 @@ fn schedule(
         })?
     };
     let calendar = Calendar { zone, catch_up_days_max: settings.catch_up_days_max };
-    let worker = Arc::clone(nightly);
-    let work = Arc::new(move |day| {
-        let nightly = Arc::clone(&worker);
-        Box::pin(async move { nightly.work(day).await }) as _
-    });
-    let schedule = MidnightSchedule::open(
-        layout.schedule(),
-        calendar,
-        settings.day_attempts_max,
-        timing,
-        hub.clone(),
-        work,
-    );
+    let worker = Arc::clone(days) as _;
+    let schedule = DaySchedule::open(layout.schedule(), calendar, timing, hub.clone(), worker);
     schedule.map(Arc::new).map_err(|error| {
         let why = format!("{}: {error}", layout.schedule().display());
         Error::new(ErrorCode::Schedule, Fault::Server, why)

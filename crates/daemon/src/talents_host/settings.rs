@@ -16,7 +16,8 @@ use talents::Layout;
 const JOURNAL_FILE: &str = "journal.json";
 const JOURNAL_BYTES_MAX: u64 = 1_048_576;
 /// What we read of it. It has more, for others.
-const KNOWN: [&str; 6] = ["default", "fallback", "contexts", "models", "endpoints", "prices"];
+const KNOWN: [&str; 7] =
+    ["default", "fallback", "contexts", "models", "endpoints", "prices", "windows"];
 
 /// Where the lower layer is.
 pub(crate) fn journal_file(layout: &Layout) -> PathBuf {

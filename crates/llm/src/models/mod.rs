@@ -6,6 +6,7 @@ mod resolve;
 mod settings;
 mod table;
 mod tier;
+mod window;
 
 pub use resolve::{ChoiceLayer, ChoiceReason, ModelChoice, ModelQuery, NoModelError, Resolver};
 pub use settings::{
@@ -14,3 +15,4 @@ pub use settings::{
 };
 pub use table::{BUILT_IN, BuiltInProvider, built_in};
 pub use tier::ModelTier;
+pub use window::{WINDOW_UNKNOWN, beginning, estimate, window};

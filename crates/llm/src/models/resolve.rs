@@ -1,7 +1,8 @@
 //! From request, talent and settings to one provider, one tier, one model.
 //!
-//! The layers, from the strongest: request, frontmatter, the exact context, the glob with the longest literal
-//! beginning, the defaults. Provider and tier come each from the strongest layer that names them. A model that a
+//! The layers, from the strongest: request, the exact context, the glob with the longest literal beginning,
+//! frontmatter, the defaults. A context of the settings stands before a talent's own file, because whoever owns the
+//! home cannot change a talent that is in the binary. Provider and tier come each from the strongest layer that names them. A model that a
 //! layer names counts only if no stronger layer named a provider or a tier: who asks for another provider gets that
 //! provider's model of the same tier.
 
@@ -193,8 +194,7 @@ impl Resolver {
         request: &ModelQuery,
         talent: &ModelQuery,
     ) -> Vec<(ChoiceLayer, ModelQuery)> {
-        let mut layers =
-            vec![(ChoiceLayer::Request, request.clone()), (ChoiceLayer::Talent, talent.clone())];
+        let mut layers = vec![(ChoiceLayer::Request, request.clone())];
         for key in self.matching(context) {
             let rule = &self.settings.contexts[key];
             let ask = ModelQuery {
@@ -204,6 +204,7 @@ impl Resolver {
             };
             layers.push((ChoiceLayer::Context(key.to_owned()), ask));
         }
+        layers.push((ChoiceLayer::Talent, talent.clone()));
         let rule = &self.settings.default;
         let ask = ModelQuery {
             provider: rule.provider.clone(),

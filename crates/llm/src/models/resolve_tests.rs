@@ -52,17 +52,20 @@ fn a_provider_with_one_named_model_uses_it_for_every_tier() {
 }
 
 #[test]
-fn request_before_talent_before_context_before_default() {
+fn request_before_context_before_talent_before_default() {
+    // T17, execution R36, R105: a context changes the tier of a talent whose file names another
     let all = resolver(
         "default = {provider='google', tier=3}\n[contexts.\"talent.*\"]\nprovider='openai'\ntier=2",
     );
     let none = ModelQuery::default();
     assert_eq!(got(&all, &none, &none), ("openai".into(), 2, "gpt-5.4-mini".into()));
     let talent = ask("anthropic", Some(ModelTier::Pro), "");
-    assert_eq!(got(&all, &none, &talent).0, "anthropic");
+    assert_eq!(got(&all, &none, &talent), ("openai".into(), 2, "gpt-5.4-mini".into()));
     let request = ask("google", None, "");
     // execution R37: another provider, the same tier
-    assert_eq!(got(&all, &request, &talent), ("google".into(), 1, "gemini-pro-latest".into()));
+    assert_eq!(got(&all, &request, &talent), ("google".into(), 2, "gemini-flash-latest".into()));
+    let plain = resolver("default = {provider='google', tier=3}");
+    assert_eq!(got(&plain, &none, &talent).0, "anthropic");
 }
 
 #[test]

@@ -22,6 +22,8 @@ pub struct ProviderSettings {
     pub endpoints: BTreeMap<String, EndpointSettings>,
     /// Model -> what it costs; stands before the table in the binary.
     pub prices: BTreeMap<String, PriceSettings>,
+    /// Model -> how many tokens it takes in and gives out together; stands before the table in the binary.
+    pub windows: BTreeMap<String, u64>,
 }
 
 impl ProviderSettings {

@@ -186,8 +186,11 @@ mod tests {
         for all in ["", "all", "agent,all", "agent,admin", ","] {
             assert_eq!(names(all).len(), 19, "{all:?}");
         }
-        assert_eq!(names("extra"), ["mem_pin", "mem_restore", "mem_prove"]);
-        assert_eq!(names("all,extra").len(), 22);
+        assert_eq!(
+            names("extra"),
+            ["mem_pin", "mem_restore", "mem_prove", "talent_run", "talent_runs"]
+        );
+        assert_eq!(names("all,extra").len(), 24);
         assert_eq!(names("past"), ["past_search", "past_show", "past_work", "mem_keep"]);
         let core = [
             "mem_save",

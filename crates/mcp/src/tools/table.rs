@@ -4,7 +4,7 @@ use super::{Effect, Profile, ToolEntry};
 use Effect::{Adds, Destroys, Reads, Settles};
 use Profile::{Admin, Agent, Extra, Past};
 
-pub(super) const TOOLS: [ToolEntry; 26] = [
+pub(super) const TOOLS: [ToolEntry; 28] = [
     ToolEntry {
         name: "mem_save",
         title: "Save Memory",
@@ -324,5 +324,30 @@ pub(super) const TOOLS: [ToolEntry; 26] = [
         also: None,
         takes: "ref:s* title:s type:s status:s why:s",
         gives: "id:i* status:s* title:s*",
+    },
+    ToolEntry {
+        name: "talent_run",
+        title: "Run Talent",
+        profile: Extra,
+        core: false,
+        eager: false,
+        effect: Adds,
+        about: "Have a talent do something: a run with its own model, tools and budget. Waits up to wait_seconds (60) for \
+                the result; the run goes on after that.",
+        also: Some(("talent_runs", "talent_runs says how it ended.")),
+        takes: "prompt:s* name:s facet:s wait_seconds:i",
+        gives: "run:s*",
+    },
+    ToolEntry {
+        name: "talent_runs",
+        title: "List Runs",
+        profile: Extra,
+        core: false,
+        eager: false,
+        effect: Reads,
+        about: "Runs of talents, newest first: state, reason, tokens, cost.",
+        also: None,
+        takes: "name:s limit:i",
+        gives: "runs:a* total:i*",
     },
 ];

@@ -126,7 +126,7 @@ pub struct ModelCall<'a> {
 
 /// A call that was admitted and has not ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Reservation {
+pub(crate) struct Reservation {
     id: u64,
     purpose: Purpose,
     /// Job run, channel, talent run: who will be named in the ledger.
@@ -266,6 +266,16 @@ impl ModelBudget {
     /// The reservation in somebody's name.
     pub fn held_by(&self, who: &str) -> Option<u64> {
         self.reservations.values().find(|held| held.who == who).map(|held| held.id)
+    }
+
+    /// Takes the reservation in somebody's name out, to put another in its place.
+    pub(crate) fn lift(&mut self, who: &str) -> Option<Reservation> {
+        let id = self.held_by(who)?;
+        self.reservations.remove(&id)
+    }
+
+    pub(crate) fn put_back(&mut self, reservation: Reservation) {
+        self.reservations.insert(reservation.id, reservation);
     }
 
     /// The call was never made.

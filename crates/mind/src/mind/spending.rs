@@ -22,6 +22,33 @@ impl Mind {
         Ok(())
     }
 
+    /// Replaces what a run may spend in all with more, or with what is left if that is at least `least`. Gives the
+    /// tokens that it may have in all; what it had stays if it gets no more.
+    pub fn extend(&mut self, call: ModelCall<'_>, least: u64) -> Result<u64, BudgetRefusal> {
+        let before = self.budget.lift(call.who);
+        let wanted = call.worst;
+        let refusal = match self.budget.reserve(&self.settings.budget, true, call) {
+            Ok(_) => return Ok(wanted.tokens),
+            Err(refusal) => refusal,
+        };
+        let left = match refusal {
+            BudgetRefusal::Tokens { left, .. } | BudgetRefusal::Purpose { left, .. } => left,
+            _ => 0,
+        };
+        if left >= least && left > 0 {
+            let worst = Cost { tokens: left, ..wanted };
+            let smaller =
+                self.budget.reserve(&self.settings.budget, true, ModelCall { worst, ..call });
+            if smaller.is_ok() {
+                return Ok(left);
+            }
+        }
+        if let Some(before) = before {
+            self.budget.put_back(before);
+        }
+        Err(refusal)
+    }
+
     /// A call that was admitted was never made.
     pub fn not_called(&mut self, who: &str) {
         if let Some(id) = self.budget.held_by(who) {

@@ -59,7 +59,8 @@ pub struct Config {
 /// The names of those parts.
 /// The port that HTTP listens on if nobody says another.
 const DEFAULT_PORT: u16 = 7_438;
-const SECTIONS: [&str; 6] = ["providers", "runner", "exec", "callosum", "supervisor", "defaults"];
+const SECTIONS: [&str; 7] =
+    ["providers", "runner", "exec", "callosum", "supervisor", "tools", "defaults"];
 
 /// Where the file of a home is.
 pub fn path(home: &Path, variables: &BTreeMap<String, String>) -> PathBuf {

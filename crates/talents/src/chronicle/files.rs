@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use super::ChronicleError;
+use crate::digests::TextDigest;
 use crate::layout::Layout;
 use crate::names::{Day, Facet, Segment, TalentName};
 use crate::talent_files::OutputFormat;
@@ -28,8 +29,37 @@ pub fn output_path(
     folder.join(format!("{talent}.{}", format.as_str()))
 }
 
-/// A path from a request, if it stays inside of the home whatever links are on the way.
-pub fn confined(layout: &Layout, given: &str) -> Result<PathBuf, ChronicleError> {
+/// Where a talent writes about several segments: `<day>/spans/{first}-{last}-{digest}/{name}.{ext}`. The digest is over
+/// all of them, so that spans with the same ends are still two.
+pub fn span_path(
+    layout: &Layout,
+    day: Day,
+    span: &[Segment],
+    facet: Option<&Facet>,
+    talent: &TalentName,
+    format: OutputFormat,
+) -> PathBuf {
+    let keys: Vec<String> = span.iter().map(ToString::to_string).collect();
+    let mut digest = TextDigest::default();
+    for key in &keys {
+        digest.add(key);
+    }
+    let digest = digest.hex(4);
+    let (first, last) = (keys.first().map_or("", |key| key), keys.last().map_or("", |key| key));
+    let mut folder = layout.spans(day).join(format!("{first}-{last}-{digest}"));
+    if let Some(facet) = facet {
+        folder = folder.join(facet.as_str());
+    }
+    folder.join(format!("{talent}.{}", format.as_str()))
+}
+
+/// A path from a request, if it is in a folder that outputs may be in, whatever links are on the way: the chronicle,
+/// the facets, and the folders that the talent's own file lets it write to.
+pub fn confined(
+    layout: &Layout,
+    granted: &[PathBuf],
+    given: &str,
+) -> Result<PathBuf, ChronicleError> {
     let outside = || ChronicleError::Outside { path: given.to_owned() };
     if given.is_empty() || given.contains('\0') {
         return Err(outside());
@@ -53,6 +83,13 @@ pub fn confined(layout: &Layout, given: &str) -> Result<PathBuf, ChronicleError>
     let rest = path.strip_prefix(there).unwrap_or(Path::new(""));
     let real = if rest.as_os_str().is_empty() { real } else { real.join(rest) };
     // Only what talents write about; not the settings, stores, run logs or talents themselves.
+    let is_granted = |folder: &PathBuf| {
+        let folder = fs::canonicalize(folder).unwrap_or_else(|_| folder.clone());
+        folder.is_absolute() && real.starts_with(&folder) && real != folder
+    };
+    if granted.iter().any(is_granted) {
+        return Ok(real);
+    }
     let inner = real.strip_prefix(&home).map_err(|_| outside())?;
     let first =
         inner.components().next().map(|part| part.as_os_str().to_string_lossy().into_owned());
@@ -98,6 +135,32 @@ mod tests {
     }
 
     #[test]
+    fn each_span_has_a_file_of_its_own() {
+        // T17, execution R42
+        let layout = Layout::new("/h");
+        let day = Day::parse("20250109").unwrap();
+        let talent = TalentName::parse("activity").unwrap();
+        let span = |keys: &[&str]| -> String {
+            let span: Vec<Segment> = keys.iter().map(|key| Segment::parse(key).unwrap()).collect();
+            span_path(&layout, day, &span, None, &talent, OutputFormat::Md).display().to_string()
+        };
+        let (a, b) =
+            (["090000_60", "100000_60", "110000_60"], ["090000_60", "103000_60", "110000_60"]);
+        assert!(span(&a).starts_with("/h/chronicle/20250109/spans/090000_60-110000_60-"));
+        assert!(span(&a).ends_with("/activity.md"));
+        assert_ne!(span(&a), span(&b));
+        let single = output_path(
+            &layout,
+            day,
+            Some(Segment::parse(a[0]).unwrap()),
+            None,
+            &talent,
+            OutputFormat::Md,
+        );
+        assert_ne!(span(&a[..1]), single.display().to_string());
+    }
+
+    #[test]
     fn no_path_leads_out_of_the_home() {
         // execution, section 9, 7
         let dir = tempfile::tempdir().unwrap();
@@ -118,12 +181,19 @@ mod tests {
             "talent/default.md",
             "chronicle/a\0b",
         ] {
-            assert!(confined(&layout, bad).is_err(), "{bad:?}");
+            assert!(confined(&layout, &[], bad).is_err(), "{bad:?}");
         }
-        let good = confined(&layout, "chronicle/20250109/deep/er/x.md").unwrap();
+        let good = confined(&layout, &[], "chronicle/20250109/deep/er/x.md").unwrap();
         assert!(good.ends_with("chronicle/20250109/deep/er/x.md"));
         let absolute = dir.path().join("chronicle/x.md");
-        assert!(confined(&layout, absolute.to_str().unwrap()).is_ok());
+        assert!(confined(&layout, &[], absolute.to_str().unwrap()).is_ok());
+        // T17, execution R43: where the talent's own file lets it write, and nowhere beside
+        let granted = [outside.path().to_owned()];
+        let there = outside.path().join("x.md");
+        assert!(confined(&layout, &granted, there.to_str().unwrap()).is_ok());
+        assert!(confined(&layout, &granted, "/etc/passwd").is_err());
+        let said = confined(&layout, &[], "cortex.toml").unwrap_err().to_string();
+        assert!(said.contains("chronicle/") && said.contains("files.write"), "{said}");
     }
 
     #[test]

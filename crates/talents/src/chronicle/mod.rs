@@ -10,6 +10,7 @@ mod facets;
 mod files;
 mod render;
 mod segments;
+mod sources;
 
 use std::path::PathBuf;
 
@@ -20,9 +21,10 @@ pub use facets::{
     Activity, FacetFile, active_facets, add_facet, list_facets, mute_facet, read_facet,
     segment_facets,
 };
-pub use files::{confined, output_path, write_atomic};
+pub use files::{confined, output_path, span_path, write_atomic};
 pub use render::{RenderScope, Rendering, render};
-pub use segments::{ChronicleEntry, ChronicleEntryKind, days, entries, segments};
+pub use segments::{ChronicleEntry, ChronicleEntryKind, days, entries, segments, sources_print};
+pub use sources::{DaySource, SourceLine, SourceSegment, TakenIn, take_in};
 
 use crate::names::NameError;
 
@@ -40,7 +42,10 @@ pub enum ChronicleError {
     FacetExists(String),
     #[error("there is no facet {name:?}{hint}")]
     NoFacet { name: String, hint: String },
-    #[error("{path:?} is outside of the home")]
+    #[error(
+        "outputs may be in chronicle/ and facets/ of the home, and where the talent's \"files.write\" says; \
+         {path:?} is elsewhere"
+    )]
     Outside { path: String },
     #[error("there is nothing to add: {0}")]
     Empty(String),

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::segments::{ChronicleEntry, ChronicleEntryKind};
-use super::{ChronicleError, entries, segments};
+use super::{ChronicleError, entries, segment_facets, segments};
 use crate::layout::Layout;
 use crate::names::{Day, Facet, Segment, TalentName};
 use crate::talent_files::{Load, TalentCatalog, Want};
@@ -75,7 +75,17 @@ pub fn render(
         });
     }
     let is_talent = |name: &TalentName| catalog.all().any(|talent| talent.name == *name);
-    let mut page = Page { facet, load, own, out: Rendering::default(), found: BTreeMap::new() };
+    // A run for one facet reads what is about it: what nobody has said to be about it is not.
+    let is_about = |segment: &Segment| match facet {
+        None => true,
+        Some(facet) => {
+            let (about, _) = segment_facets(layout, day, *segment);
+            about.iter().any(|activity| activity.facet == facet.as_str())
+        }
+    };
+    let wanted: Vec<Segment> = wanted.into_iter().filter(is_about).collect();
+    let (out, found) = (Rendering::default(), BTreeMap::new());
+    let mut page = Page { facet, load, own, in_segment: true, out, found };
     for segment in wanted {
         let files = entries(layout, day, Some(segment), &is_talent)?;
         let heading = format!(
@@ -87,6 +97,7 @@ pub fn render(
         page.put(&heading, &files);
     }
     if *scope == RenderScope::Day {
+        page.in_segment = false;
         let files = entries(layout, day, None, &is_talent)?;
         page.put("## Written about the whole day", &files);
     }
@@ -97,6 +108,8 @@ struct Page<'a> {
     facet: Option<&'a Facet>,
     load: &'a Load,
     own: &'a TalentName,
+    /// What is put down is of a segment, not of the day.
+    in_segment: bool,
     out: Rendering,
     /// By source: how many files.
     found: BTreeMap<String, usize>,
@@ -113,7 +126,8 @@ impl Page<'_> {
                 (load.percepts != Want::No).then(|| "percepts".to_owned())
             }
             ChronicleEntryKind::Output { talent, facet } => {
-                let mine = facet.is_none() || facet.as_ref() == self.facet;
+                // What was written about a whole day is about all facets, and so for no run that is for one.
+                let mine = facet.as_ref() == self.facet || (facet.is_none() && self.in_segment);
                 let listed = load.only_talents.is_empty()
                     || load.only_talents.get(talent.as_str()).is_some_and(|want| *want != Want::No);
                 (load.talents != Want::No && mine && listed && talent != self.own)
@@ -314,6 +328,12 @@ mod tests {
                 .text
                 .contains("Work only.")
         );
+        // T17, execution R32: a run for a facet reads the segments that are about it, and no others
+        let about = r#"[{"facet":"work","activity":"a","level":"high"}]"#;
+        put(&layout, "20250109/130000_60/facets.json", about);
+        let mine = get(&RenderScope::Day, &load(Want::Yes, Want::Yes), Some(&work)).text;
+        assert!(mine.contains("Later.") && !mine.contains("Hello"), "{mine}");
+        assert!(mine.contains("Work only.") && !mine.contains("Decided."), "{mine}");
         let one = get(
             &RenderScope::Segment(Segment::parse("130000_60").unwrap()),
             &load(Want::Yes, Want::No),

@@ -2,8 +2,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use jiff::civil::Time;
 
 use super::ChronicleError;
+use crate::digests::TextDigest;
 use crate::layout::Layout;
 use crate::names::{Day, Facet, Segment, TalentName};
 
@@ -77,6 +81,33 @@ pub fn entries(
     }
     found.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(found)
+}
+
+/// Changes when a source of the day comes, goes or changes; what talents write changes nothing. Segments that end after
+/// `until` are not closed and do not count.
+pub fn sources_print(
+    layout: &Layout,
+    day: Day,
+    until: Option<Time>,
+    is_talent: &dyn Fn(&TalentName) -> bool,
+) -> Result<String, ChronicleError> {
+    let mut digest = TextDigest::default();
+    for segment in segments(layout, day)? {
+        if until.is_some_and(|until| segment.end() > until) {
+            continue;
+        }
+        for entry in entries(layout, day, Some(segment), is_talent)? {
+            if matches!(entry.kind, ChronicleEntryKind::Output { .. }) {
+                continue;
+            }
+            // A file that is gone meanwhile is as good as one that never was.
+            let Ok(meta) = fs::metadata(&entry.path) else { continue };
+            let at = meta.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+            let at = at.map_or(0, |at| at.as_nanos());
+            digest.add(&format!("{}\n{}\n{at}", entry.path.display(), meta.len()));
+        }
+    }
+    Ok(digest.hex(16))
 }
 
 fn kind_of(

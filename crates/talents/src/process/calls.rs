@@ -10,13 +10,16 @@ use super::error::RunError;
 use super::handover::HAND_OVER;
 use super::prepare::Tool;
 use super::relay::millis;
-use super::toolbox::{Blame, ToolAnswer, ToolError};
+use super::toolbox::{BETWEEN, Blame, ToolAnswer, ToolError};
 use super::turns::TurnLoop;
+use llm::models::estimate;
 use llm::providers::{ToolCall, ToolResult};
 
 const TOOL_CALLS: u32 = 200;
 /// One use of a tool.
 pub(super) const TOOL_PATIENCE: Duration = Duration::from_mins(2);
+/// One use of a tool of others, with the person who may be asked.
+const OTHERS_PATIENCE: Duration = Duration::from_hours(2);
 /// What of a tool's answer goes to the model and into the log.
 const RESULT_BYTES_MAX: usize = 100_000;
 
@@ -88,9 +91,12 @@ impl TurnLoop<'_> {
                     running.spawn(async move {
                         let asked = Instant::now();
                         let work = tool.from.call(&scene, &call.name, call.args);
+                        // A tool of others may wait for a person; how long is set where that person is asked.
+                        let others = call.name.contains(BETWEEN);
+                        let patience = if others { OTHERS_PATIENCE } else { TOOL_PATIENCE };
                         let answer =
-                            tokio::time::timeout(TOOL_PATIENCE, work).await.unwrap_or_else(|_| {
-                                let seconds = TOOL_PATIENCE.as_secs();
+                            tokio::time::timeout(patience, work).await.unwrap_or_else(|_| {
+                                let seconds = patience.as_secs();
                                 Err(ToolError::broken(format!(
                                     "the tool did not answer within {seconds} s"
                                 )))
@@ -168,6 +174,7 @@ impl TurnLoop<'_> {
             cited,
             blame: blame.map(str::to_owned),
             duration_ms: Some(millis(took)),
+            tokens: Some(estimate(&value.to_string())),
         };
         self.events.emit(end).await?;
         Ok(ToolResult { id: call.id.clone(), name: call.name.clone(), value, failed })

@@ -31,6 +31,15 @@ pub enum RunError {
     Provider { provider: String, error: ProviderError },
     #[error("{why}")]
     Chat { code: &'static str, why: String },
+    /// What must be asked at once does not fit.
+    #[error(
+        "{asked} tokens are estimated, and {model} takes {window}; \
+         providers.windows.{model:?} says how many it takes"
+    )]
+    Window { model: String, asked: u64, window: u64 },
+    /// Nothing more may be spent; what there was of the answer is kept.
+    #[error("{why}")]
+    Budget { why: String, partial: String },
     #[error("the run did not end within {} s", limit.as_secs())]
     Timeout { limit: Duration },
     #[error("the run was told to stop")]
@@ -61,9 +70,20 @@ impl RunError {
             RunError::Chronicle(error) => error.code(),
             RunError::Provider { error, .. } => error.code(),
             RunError::Chat { code, .. } => code,
+            RunError::Window { .. } => "window_exceeded",
+            RunError::Budget { .. } => "budget_exhausted",
             RunError::Timeout { .. } => "chat_timeout",
             RunError::Cancelled => "cancelled",
             RunError::Unread => "unread",
+        }
+    }
+
+    /// What there was of an answer when the run ended.
+    pub(super) fn partial(&self) -> &str {
+        match self {
+            RunError::Provider { error, .. } => &error.partial,
+            RunError::Budget { partial, .. } => partial,
+            _ => "",
         }
     }
 
@@ -84,14 +104,9 @@ impl RunError {
                     let then = now.timestamp().as_millisecond().saturating_add(pause);
                     payload.reset_at_ms = Some(then);
                 }
-                if !error.partial.is_empty() {
-                    let count = error.partial.chars().count();
-                    let tail: String =
-                        error.partial.chars().skip(count.saturating_sub(TAIL_CHARS)).collect();
-                    payload.partial_text_length = Some(count as u64);
-                    payload.partial_text_tail = Some(tail);
-                }
+                tell_partial(&mut payload, &error.partial);
             }
+            RunError::Budget { partial, .. } => tell_partial(&mut payload, partial),
             RunError::Model(error) => {
                 let told: Vec<String> = error.reasons.iter().map(ToString::to_string).collect();
                 payload.trace = Some(told.join("\n"));
@@ -100,6 +115,17 @@ impl RunError {
         }
         payload
     }
+}
+
+/// Says how much of an answer there was, and how it ended.
+fn tell_partial(payload: &mut ErrorPayload, partial: &str) {
+    if partial.is_empty() {
+        return;
+    }
+    let count = partial.chars().count();
+    let tail: String = partial.chars().skip(count.saturating_sub(TAIL_CHARS)).collect();
+    payload.partial_text_length = Some(count as u64);
+    payload.partial_text_tail = Some(tail);
 }
 
 impl From<OutputClosedError> for RunError {

@@ -34,6 +34,12 @@ pub(super) async fn finish(
             }
         }
     }
+    if written.is_some() {
+        for path in &done.kept {
+            // What is left behind costs a little room, and spares a later run the same question.
+            let _ = std::fs::remove_file(path);
+        }
+    }
     let session = keep(process, request, prepared, &done);
     let session = session.unwrap_or_else(|error| {
         done.warnings.push(error.to_string());

@@ -14,6 +14,7 @@ use super::error::RunError;
 use super::fallback;
 use super::handover::HAND_OVER;
 use super::prepare::PreparedRun;
+use super::toolbox::BETWEEN;
 use super::turns::RunScene;
 use crate::talent_files::{OutputFormat, TalentKind};
 
@@ -123,7 +124,12 @@ fn tool_server(
     let RunScene { process, prepared, .. } = scene;
     // A tool of the command line has its own way of giving work to others.
     let names = prepared.tools.iter().map(|tool| tool.spec.name.clone());
-    let tools: Vec<String> = names.filter(|name| name != HAND_OVER).collect();
+    let (others, tools): (Vec<String>, Vec<String>) =
+        names.filter(|name| name != HAND_OVER).partition(|name| name.contains(BETWEEN));
+    if provider.is_cli() && !others.is_empty() {
+        let name = &choice.provider;
+        warnings.push(format!("{name} cannot use tools of others: {}", others.join(", ")));
+    }
     if tools.is_empty() {
         return None;
     }

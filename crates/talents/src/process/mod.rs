@@ -14,9 +14,11 @@ mod fallback;
 mod finish;
 mod first_call;
 mod handover;
+mod parts;
 mod prepare;
 mod relay;
 mod request;
+mod room;
 mod schema;
 mod talent_tools;
 mod toolbox;
@@ -25,6 +27,7 @@ mod turns;
 
 use std::fmt;
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -40,7 +43,7 @@ pub use error::RunError;
 pub use request::TalentRequest;
 pub use schema::validate;
 pub use talent_tools::{CITED, TalentTools};
-pub use toolbox::{Blame, NoTools, ToolAnswer, ToolError, ToolScene, Toolbox};
+pub use toolbox::{Blame, NoTools, Spending, ToolAnswer, ToolError, ToolScene, Toolbox};
 pub use tools::ChronicleTools;
 
 use self::events::{Events, writer};
@@ -48,6 +51,7 @@ use self::prepare::{Step, prepare};
 use self::toolbox::Citations;
 use self::turns::RunScene;
 use crate::bus::line_codec::LineReader;
+use crate::chronicle::write_atomic;
 use crate::layout::Layout;
 use crate::talent_files::{TalentCatalog, ToolGrant};
 use llm::models::Resolver;
@@ -119,7 +123,7 @@ impl TalentProcess {
                 Err(bytes) => {
                     let why =
                         format!("the request has {bytes} bytes; {REQUEST_BYTES_MAX} are the most");
-                    self.fail(&events, None, &RunError::request(why), &[]).await
+                    self.fail(&events, None, &RunError::request(why), &[], None).await
                 }
             };
             match ended {
@@ -145,7 +149,8 @@ impl TalentProcess {
         let request = match TalentRequest::parse(line, &now) {
             Ok(request) => request,
             Err(refused) => {
-                return self.fail(events, refused.use_id.as_deref(), &refused.error, &[]).await;
+                let (use_id, error) = (refused.use_id.as_deref(), &refused.error);
+                return self.fail(events, use_id, error, &[], None).await;
             }
         };
         let events = events.of_run(request.use_id.as_str(), Arc::clone(&self.clock));
@@ -160,7 +165,10 @@ impl TalentProcess {
             Ok(finish) => events.emit(finish).await.map(|()| true),
             Err(RunError::Unread) => Err(events::OutputClosedError),
             // What it read before it failed has its part in the failure.
-            Err(error) => self.fail(&events, None, &error, &cited.all()).await,
+            Err(error) => {
+                let partial = self.keep_partial(&request, &error);
+                self.fail(&events, None, &error, &cited.all(), partial).await
+            }
         }
     }
 
@@ -216,14 +224,26 @@ impl TalentProcess {
         }
     }
 
+    /// Keeps what there was of an answer that broke off, beside the notes on parts.
+    fn keep_partial(&self, request: &TalentRequest, error: &RunError) -> Option<PathBuf> {
+        let text = error.partial();
+        if text.trim().is_empty() {
+            return None;
+        }
+        let path = self.layout.parts(request.day).join(format!("{}.partial.md", request.use_id));
+        write_atomic(&path, text.as_bytes()).ok().map(|()| path)
+    }
+
     async fn fail(
         &self,
         events: &Events,
         use_id: Option<&str>,
         error: &RunError,
         cited: &[u64],
+        partial: Option<PathBuf>,
     ) -> Result<bool, events::OutputClosedError> {
         let mut payload = error.payload(&self.clock.now());
+        payload.partial_path = partial.map(|path| path.display().to_string());
         payload.cited = (!cited.is_empty()).then(|| cited.to_vec());
         let mut event = RunEvent::of(&payload);
         if let Some(use_id) = use_id {

@@ -11,9 +11,11 @@ use super::chats::{Chat, Chats, locked};
 use super::context::Context;
 use super::error::RunError;
 use super::request::TalentRequest;
-use super::toolbox::{ToolScene, Toolbox};
+use super::toolbox::{BETWEEN, ToolScene, Toolbox};
 use super::{ChronicleTools, TalentProcess};
-use crate::chronicle::{RenderScope, Rendering, confined, list_facets, output_path, render};
+use crate::chronicle::{
+    RenderScope, Rendering, confined, list_facets, output_path, render, span_path,
+};
 use crate::layout::Layout;
 use crate::talent_files::{
     InstructionNote, Instructions, OutputFormat, Scene, Talent, TalentCatalog, TalentKind,
@@ -146,7 +148,16 @@ pub(super) async fn prepare(
         // The text of memories is put in last, so that nothing in it is read as a template.
         instructions.user = instructions.user.replace(BUNDLE, &bundle);
     }
-    let tools = select(&process.layout, &process.catalog, &process.toolbox, &talent, &mut warnings);
+    let wants_others = talent.front.tools.iter().flatten().any(|name| name.contains(BETWEEN));
+    let others = if wants_others {
+        let (others, problems) = process.toolbox.others(&talent.name).await;
+        warnings.extend(problems);
+        others
+    } else {
+        Vec::new()
+    };
+    let tools =
+        select(&process.layout, &process.catalog, &process.toolbox, &talent, others, &mut warnings);
     let scene = ToolScene {
         use_id: request.use_id.clone(),
         talent: talent.name.clone(),
@@ -261,12 +272,21 @@ fn where_to(
 ) -> Result<Option<PathBuf>, RunError> {
     let Some(format) = talent.front.output else { return Ok(None) };
     if let Some(given) = &request.output_path {
-        return Ok(Some(confined(&process.layout, given)?));
+        return Ok(Some(confined(&process.layout, &talent.front.reach.write, given)?));
     }
-    // A span is written where it begins.
-    let segment = request.segment.or(request.span.first().copied());
     let facet = request.facet.as_ref();
-    Ok(Some(output_path(&process.layout, request.day, segment, facet, &talent.name, format)))
+    if !request.span.is_empty() {
+        let (layout, span) = (&process.layout, &request.span);
+        return Ok(Some(span_path(layout, request.day, span, facet, &talent.name, format)));
+    }
+    Ok(Some(output_path(
+        &process.layout,
+        request.day,
+        request.segment,
+        facet,
+        &talent.name,
+        format,
+    )))
 }
 
 fn existing(path: &PathBuf) -> Option<String> {
@@ -283,6 +303,7 @@ pub(super) fn select(
     catalog: &Arc<TalentCatalog>,
     toolbox: &Arc<dyn Toolbox>,
     talent: &Talent,
+    others: Vec<ToolSpec>,
     warnings: &mut Vec<String>,
 ) -> Vec<Tool> {
     let Some(names) = &talent.front.tools else { return Vec::new() };
@@ -291,8 +312,20 @@ pub(super) fn select(
         .iter()
         .flat_map(|from| from.tools().into_iter().map(|spec| Tool { spec, from: Arc::clone(from) }))
         .collect();
-    let mut tools: Vec<Tool> = Vec::new();
+    let mut tools: Vec<Tool> =
+        others.into_iter().map(|spec| Tool { spec, from: Arc::clone(toolbox) }).collect();
     for name in names {
+        if let Some((server, _)) = name.split_once(BETWEEN) {
+            let prefix = format!("{server}{BETWEEN}");
+            let is_there = |tool: &Tool| {
+                tool.spec.name == *name
+                    || (name.ends_with("__*") && tool.spec.name.starts_with(&prefix))
+            };
+            if !tools.iter().any(is_there) {
+                warnings.push(format!("the tool {name:?} is not available here"));
+            }
+            continue;
+        }
         let Some(tool) = available.iter().find(|tool| tool.spec.name == *name) else {
             warnings.push(format!("the tool {name:?} is not available here"));
             continue;
@@ -313,11 +346,16 @@ pub(super) fn select(
 impl PreparedRun {
     /// What is put before the model, from the most stable to the least.
     pub(super) fn message(&self, request: &TalentRequest) -> String {
+        self.message_about(request, &self.sources.text)
+    }
+
+    /// The same with something else in place of the sources.
+    pub(super) fn message_about(&self, request: &TalentRequest, sources: &str) -> String {
         // In a conversation the talent's body stands before everything that was said.
         let body = if self.context.is_some() { "" } else { self.instructions.user.as_str() };
         let parts = [
             self.instructions.context.as_str(),
-            self.sources.text.as_str(),
+            sources,
             body,
             request.prompt.as_deref().unwrap_or_default(),
         ];

@@ -55,6 +55,7 @@ impl EventRelay<'_> {
                     cited: (!read.is_empty()).then_some(read),
                     blame: None,
                     duration_ms: took,
+                    tokens: None,
                 };
                 self.events.emit(end).await?;
             }

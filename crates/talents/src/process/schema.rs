@@ -1,4 +1,4 @@
-//! JSON out of an answer, and advice on whether it has the wanted shape.
+//! JSON out of an answer, and whether it has the wanted shape.
 //!
 //! Reads the keywords that talents use: type, properties, required, additionalProperties, items, enum, const,
 //! anyOf, oneOf, allOf, minimum, maximum, minLength, maxLength, minItems, maxItems. Any other keyword says nothing
@@ -15,8 +15,14 @@ pub fn validate(schema: &Value, value: &Value) -> Value {
     json!({"valid": errors.is_empty(), "errors": errors})
 }
 
-pub(super) fn invalid(message: &str) -> Value {
-    json!({"valid": false, "errors": [{"path": "$", "constraint": "json", "message": message}]})
+/// What is wrong, in words for whoever wrote it.
+pub(super) fn wording(found: &Value) -> String {
+    let errors = found["errors"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let one = |error: &Value| {
+        let text = |key: &str| error[key].as_str().unwrap_or_default().to_owned();
+        format!("{} {}", text("path"), text("message"))
+    };
+    errors.iter().take(5).map(one).collect::<Vec<_>>().join("; ")
 }
 
 /// The JSON of an answer: the answer itself, or what stands in its fence, or its outermost brackets.

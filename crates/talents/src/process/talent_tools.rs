@@ -40,7 +40,7 @@ impl TalentTools {
         scene: ToolScene,
     ) -> TalentTools {
         // What the talent lacks was told when its run began.
-        let mut tools = select(layout, catalog, toolbox, talent, &mut Vec::new());
+        let mut tools = select(layout, catalog, toolbox, talent, Vec::new(), &mut Vec::new());
         tools.retain(|tool| tool.spec.name != HAND_OVER);
         let scene = ToolScene { grant: talent.front.grant, ..scene };
         TalentTools { tools, toolbox: Arc::clone(toolbox), scene }

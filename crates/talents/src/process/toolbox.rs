@@ -9,6 +9,9 @@ use crate::names::{Day, Facet, TalentName, UseId};
 use crate::talent_files::ToolGrant;
 use llm::providers::{BoxFuture, ToolServer, ToolSpec};
 
+/// Stands between the name of a server and that of its tool.
+pub(super) const BETWEEN: &str = "__";
+
 /// Who uses a tool, and within which bounds.
 #[derive(Clone, Debug)]
 pub struct ToolScene {
@@ -46,6 +49,15 @@ impl Citations {
     pub(super) fn all(&self) -> Vec<u64> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
+}
+
+/// What a run would have spent after its next request, in all.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spending {
+    pub tokens: u64,
+    /// With fewer than these the request makes no sense.
+    pub tokens_min: u64,
+    pub dollars: f64,
 }
 
 /// A tool that failed says why in words that help a model to do better.
@@ -99,6 +111,15 @@ pub trait Toolbox: Send + Sync {
         args: Value,
     ) -> BoxFuture<'a, Result<ToolAnswer, ToolError>>;
 
+    /// The tools of other servers (`SERVER__TOOL`) that a talent may use, and what is wrong with servers that could not
+    /// be asked.
+    fn others<'a>(
+        &'a self,
+        _talent: &'a TalentName,
+    ) -> BoxFuture<'a, (Vec<ToolSpec>, Vec<String>)> {
+        Box::pin(async { (Vec::new(), Vec::new()) })
+    }
+
     /// Why a tool, of this toolbox or another, is not to be used now: it keeps failing and is left alone for a while.
     fn left_alone<'a>(&'a self, _: &'a ToolScene, _name: &'a str) -> BoxFuture<'a, Option<String>> {
         Box::pin(async { None })
@@ -117,6 +138,16 @@ pub trait Toolbox: Send + Sync {
         _about: Option<&'a str>,
     ) -> BoxFuture<'a, Option<String>> {
         Box::pin(async { None })
+    }
+
+    /// May a run go on with so much in all, what it has spent included? Gives the tokens that it may have in all, or
+    /// says why it may have none of it.
+    fn may_spend<'a>(
+        &'a self,
+        _: &'a ToolScene,
+        wanted: Spending,
+    ) -> BoxFuture<'a, Result<u64, String>> {
+        Box::pin(async move { Ok(wanted.tokens) })
     }
 
     /// What the memory says about the present, for runs that talk with somebody.

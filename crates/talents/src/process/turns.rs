@@ -1,9 +1,10 @@
 //! The loop of a run: ask, use tools, ask again, until there is an answer or a bound is reached.
 
 use std::collections::{BTreeSet, HashMap};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use api::run::{MaxTurnsPayload, ThinkingPayload};
+use api::run::{MaxTurnsPayload, ThinkingPayload, UsagePayload};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
@@ -14,9 +15,10 @@ use super::handover::Successor;
 use super::prepare::PreparedRun;
 use super::relay::EventRelay;
 use super::request::TalentRequest;
+use super::room::{ANSWER_TOKENS_MIN, Granted};
 use super::toolbox::Citations;
 use super::{TalentProcess, fallback, schema};
-use llm::models::ModelChoice;
+use llm::models::{ModelChoice, estimate};
 use llm::providers::{
     ChatMessage, ModelReply, ModelRequest, Provider, ProviderError, ProviderEvent, ReasonCode,
     StopReason, TokenUsage, cost,
@@ -40,6 +42,8 @@ pub(super) struct RunResult {
     pub(super) session: Option<String>,
     pub(super) schema_validation: Option<Value>,
     pub(super) warnings: Vec<String>,
+    /// Notes on parts of the sources, which nobody needs when the output is written.
+    pub(super) kept: Vec<PathBuf>,
 }
 
 pub(super) struct TurnLoop<'a> {
@@ -53,7 +57,7 @@ pub(super) struct TurnLoop<'a> {
     /// Who takes over when the tools of this turn are done.
     pub(super) next: Option<Successor>,
     pub(super) events: &'a Events,
-    provider: Arc<dyn Provider>,
+    pub(super) provider: Arc<dyn Provider>,
     /// The one that answers: the prepared one, or the fallback.
     pub(super) choice: ModelChoice,
     pub(super) call: ModelRequest,
@@ -67,6 +71,9 @@ pub(super) struct TurnLoop<'a> {
     acted: bool,
     model: String,
 }
+
+/// How a request went: its answer, whether anything was done in it, and why and where it was broken off.
+type Attended = (Option<Result<ModelReply, ProviderError>>, bool, Option<(String, String, u64)>);
 
 /// What a run works with from its first call to its last.
 #[derive(Clone, Copy)]
@@ -83,15 +90,28 @@ pub(super) async fn run(scene: RunScene<'_>) -> Result<RunResult, RunError> {
     let json = first.call.json;
     let mut warnings = first.warnings.clone();
     let mut turns = TurnLoop::new(scene, first);
-    let (reply, ended_early) = match turns.turns().await {
+    let kept = turns.condense().await?;
+    let (mut reply, ended_early) = match turns.turns().await {
         Err(RunError::Provider { error, .. }) if !turns.acted => {
             turns.fall_back(scene.request, error).await?
         }
         ended => ended?,
     };
     warnings.extend(ended_early);
-    let (text, schema_validation) = turns.shape(reply.text, reply.stop, json, &mut warnings)?;
+    let (text, schema_validation) = match turns.shape(&reply, json, &mut warnings)? {
+        Ok(shaped) => shaped,
+        Err(why) => {
+            reply = turns.repair(&reply, &why, &mut warnings).await?;
+            turns.shape(&reply, json, &mut warnings)?.map_err(|why| {
+                let message = format!("the answer is not the JSON that was asked for: {why}");
+                let mut error = ProviderError::new(ReasonCode::ResponseInvalid, message);
+                error.partial.clone_from(&reply.text);
+                RunError::Provider { provider: turns.choice.provider.clone(), error }
+            })?
+        }
+    };
     Ok(RunResult {
+        kept,
         text,
         usage: turns.usage,
         cost: turns.cost,
@@ -221,10 +241,88 @@ impl TurnLoop<'_> {
         Err(self.provider_error(ReasonCode::NoOutput, "the talent allows no turns"))
     }
 
-    /// Asks once and passes on what is seen meanwhile.
-    async fn turn(&mut self) -> Result<ModelReply, RunError> {
+    /// Tokens of all requests so far.
+    pub(super) fn spent_tokens(&self) -> u64 {
+        self.usage.total_tokens.max(self.usage.input_tokens + self.usage.output_tokens)
+    }
+
+    /// What all requests so far cost, as far as anybody knows.
+    pub(super) fn spent_dollars(&self) -> f64 {
+        self.cost.unwrap_or(0.0)
+    }
+
+    /// Asks once more for JSON that can be used.
+    async fn repair(
+        &mut self,
+        reply: &ModelReply,
+        why: &str,
+        warnings: &mut Vec<String>,
+    ) -> Result<ModelReply, RunError> {
+        let told = format!("the answer was not the JSON that was asked for ({why}); asked again");
+        self.events.warn(&told).await?;
+        warnings.push(told);
+        self.call.messages.push(ChatMessage::Assistant {
+            text: reply.text.clone(),
+            thoughts: Vec::new(),
+            calls: Vec::new(),
+        });
+        let text = format!(
+            "That cannot be used: {why}. Answer again, with the whole JSON in the shape that was asked for, and \
+             nothing else."
+        );
+        self.call.messages.push(ChatMessage::User { text });
+        self.call.tools.clear();
+        if reply.session.is_some() {
+            self.call.session.clone_from(&reply.session);
+        }
+        self.turn().await
+    }
+
+    /// Asks once and passes on what is seen meanwhile. An answer that grows beyond what was granted is broken off
+    /// unless more is granted.
+    pub(super) async fn turn(&mut self) -> Result<ModelReply, RunError> {
+        let granted = self.make_room().await?;
         let (sender, mut seen) = mpsc::channel(EVENTS_WAITING);
         let provider = Arc::clone(&self.provider);
+        let (reply, acted, broken_off) = self.attend(&provider, granted, sender, &mut seen).await?;
+        self.acted |= acted;
+        if let Some((why, partial, answer)) = broken_off {
+            let usage = TokenUsage {
+                input_tokens: granted.asked,
+                output_tokens: answer,
+                total_tokens: granted.asked + answer,
+                requests: 1,
+                ..TokenUsage::default()
+            };
+            // Nobody says what a request took that was broken off: it is estimated, and said to be.
+            self.used(&usage, None, None, true).await?;
+            return Err(RunError::Budget {
+                why: format!("{why}; the answer was broken off"),
+                partial,
+            });
+        }
+        let Some(reply) = reply else {
+            return Err(self.provider_error(ReasonCode::NoOutput, "the model gave no answer"));
+        };
+        let reply = reply.map_err(|error| RunError::Provider {
+            provider: self.choice.provider.clone(),
+            error,
+        })?;
+        self.used(&reply.usage, reply.cost, reply.model.as_deref(), false).await?;
+        if let Some(model) = &reply.model {
+            self.model.clone_from(model);
+        }
+        Ok(reply)
+    }
+
+    /// Hears a provider until it has answered, or until its answer is broken off.
+    async fn attend(
+        &self,
+        provider: &Arc<dyn Provider>,
+        granted: Granted,
+        sender: mpsc::Sender<ProviderEvent>,
+        seen: &mut mpsc::Receiver<ProviderEvent>,
+    ) -> Result<Attended, RunError> {
         let (model, talent) = (self.model.clone(), self.current().talent.name.clone());
         let mut shown = EventRelay {
             events: self.events,
@@ -235,42 +333,89 @@ impl TurnLoop<'_> {
             begun: HashMap::new(),
         };
         let passing = async {
-            let mut acted = false;
+            let (mut acted, mut text, mut answer, mut room) =
+                (false, String::new(), 0, granted.answer);
             while let Some(event) = seen.recv().await {
                 acted |= matches!(event, ProviderEvent::ToolStart { .. });
+                if let ProviderEvent::Text(delta) = &event {
+                    text.push_str(delta);
+                    answer += estimate(delta);
+                }
+                if let ProviderEvent::Thinking(thought) = &event {
+                    answer += estimate(&thought.text);
+                }
                 shown.pass_on(event).await?;
+                if answer > room {
+                    let wanted = answer + room.max(ANSWER_TOKENS_MIN);
+                    match self.ask_for(granted.asked, wanted).await {
+                        Ok(more) if more > answer => room = more,
+                        Ok(_) => return Ok((acted, Some(("the budget".to_owned(), text, answer)))),
+                        Err(RunError::Budget { why, .. }) => {
+                            return Ok((acted, Some((why, text, answer))));
+                        }
+                        Err(other) => return Err(other),
+                    }
+                }
             }
-            Ok::<bool, RunError>(acted)
+            Ok::<_, RunError>((acted, None))
         };
-        let (reply, passed) = tokio::join!(provider.turn(&self.call, sender), passing);
-        self.acted |= passed?;
-        let reply = reply.map_err(|error| RunError::Provider {
-            provider: self.choice.provider.clone(),
-            error,
-        })?;
-        self.usage.add(&reply.usage);
-        let prices = &self.process.resolver.settings().prices;
-        let answered = reply.model.as_deref().unwrap_or(&self.call.model);
-        let turn_cost = reply
-            .cost
-            .or_else(|| cost(answered, &reply.usage, prices))
-            .or_else(|| cost(&self.call.model, &reply.usage, prices));
-        self.cost = self.cost.zip(turn_cost).map(|(sum, turn)| sum + turn);
-        if let Some(model) = &reply.model {
-            self.model.clone_from(model);
+        tokio::pin!(passing);
+        let asking = provider.turn(&self.call, sender);
+        tokio::pin!(asking);
+        let (mut reply, mut passed) = (None, None);
+        while reply.is_none() || passed.is_none() {
+            tokio::select! {
+                answered = &mut asking, if reply.is_none() => reply = Some(answered),
+                seen = &mut passing, if passed.is_none() => {
+                    let seen = seen?;
+                    let broken_off = seen.1.is_some();
+                    passed = Some(seen);
+                    // The request is dropped, and with it the connection: nothing more is written.
+                    if broken_off {
+                        break;
+                    }
+                }
+            }
         }
-        Ok(reply)
+        let (acted, broken_off) = passed.unwrap_or_default();
+        Ok((reply, acted, broken_off))
     }
 
-    /// The answer in the wanted format, and advice on its shape.
+    /// Adds up what a request took, and tells it, so that a run that is killed has still paid for it.
+    async fn used(
+        &mut self,
+        usage: &TokenUsage,
+        said: Option<f64>,
+        answered: Option<&str>,
+        estimated: bool,
+    ) -> Result<(), RunError> {
+        self.usage.add(usage);
+        let prices = &self.process.resolver.settings().prices;
+        let answered = answered.unwrap_or(&self.call.model);
+        let turn_cost = said
+            .or_else(|| cost(answered, usage, prices))
+            .or_else(|| cost(&self.call.model, usage, prices));
+        self.cost = self.cost.zip(turn_cost).map(|(sum, turn)| sum + turn);
+        let told = UsagePayload {
+            provider: Some(self.choice.provider.clone()),
+            model: Some(answered.to_owned()),
+            usage: serde_json::to_value(usage).ok(),
+            cost: Some(turn_cost),
+            estimated: estimated.then_some(true),
+        };
+        self.events.emit(told).await?;
+        Ok(())
+    }
+
+    /// The answer in the wanted format and what was found about its shape, or why it does not have it.
     fn shape(
         &self,
-        text: String,
-        stop: StopReason,
+        reply: &ModelReply,
         json: bool,
         warnings: &mut Vec<String>,
-    ) -> Result<(String, Option<Value>), RunError> {
-        if stop == StopReason::MaxTokens {
+    ) -> Result<Result<(String, Option<Value>), String>, RunError> {
+        let text = reply.text.clone();
+        if reply.stop == StopReason::MaxTokens {
             if json {
                 let message = "the JSON is cut off at the limit of output tokens";
                 return Err(self.provider_error(ReasonCode::ResponseInvalid, message));
@@ -278,23 +423,17 @@ impl TurnLoop<'_> {
             warnings.push("the answer is cut off at the limit of output tokens".into());
         }
         if !json {
-            return Ok((text, None));
+            return Ok(Ok((text, None)));
         }
-        match schema::extract(&text) {
-            Ok(value) => {
-                let advice = self
-                    .prepared
-                    .talent
-                    .front
-                    .schema
-                    .as_ref()
-                    .map(|schema| schema::validate(schema, &value));
-                Ok((format!("{value:#}"), advice))
-            }
-            Err(why) => {
-                warnings.push(format!("the answer is no JSON: {why}"));
-                Ok((text, Some(schema::invalid(&why))))
-            }
+        let value = match schema::extract(&text) {
+            Ok(value) => value,
+            Err(why) => return Ok(Err(format!("it is no JSON: {why}"))),
+        };
+        let found = self.prepared.talent.front.schema.as_ref();
+        let found = found.map(|schema| schema::validate(schema, &value));
+        if let Some(found) = found.as_ref().filter(|found| found["valid"] == false) {
+            return Ok(Err(schema::wording(found)));
         }
+        Ok(Ok((format!("{value:#}"), found)))
     }
 }

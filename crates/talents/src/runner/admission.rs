@@ -35,7 +35,7 @@ impl RunnerContext {
         caller: &str,
     ) -> Result<Admission, RunRejection> {
         let timeout_max = Duration::from_secs(self.settings.timeout_seconds_max);
-        let mut request = ValidRequest::check(given, self.layout.home(), timeout_max)?;
+        let mut request = ValidRequest::check(given, timeout_max)?;
         self.keep_provider(&mut request)?;
         let facts = self
             .facts

@@ -89,6 +89,12 @@ impl Owner {
         shared.counters.late_lines.fetch_add(late, Ordering::Relaxed);
         let took = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         terminal.set("duration_ms", took);
+        if terminal.get("usage").is_none()
+            && let Some((usage, cost)) = tally.spent()
+        {
+            terminal.set("usage", usage);
+            terminal.set("cost", cost);
+        }
         if late > 0 {
             terminal.set("late_lines", late);
         }

@@ -9,7 +9,7 @@
 use std::collections::VecDeque;
 use std::io;
 
-use api::run::RunEvent;
+use api::run::{RunEvent, RunEventKind};
 
 use super::log::read::{self, LogLine};
 use crate::bus::{BusFilter, BusMessage, Delivery, Hub, Subscription};
@@ -64,6 +64,14 @@ impl RunFollower {
     pub async fn next(&mut self) -> io::Result<Option<FollowedEvent>> {
         loop {
             if let Some(line) = self.ready.pop_front() {
+                if is_passing(&line.event) {
+                    let (event, line) = (line.event, line.text);
+                    return Ok(Some(FollowedEvent {
+                        seq: self.next.saturating_sub(1),
+                        event,
+                        line,
+                    }));
+                }
                 self.ended = line.event.is_terminal();
                 if line.seq >= self.next {
                     self.next = line.seq + 1;
@@ -121,11 +129,19 @@ impl RunFollower {
                 None if event.message.ends_run() => {
                     self.ready.push_back(line(self.next, &event.message));
                 }
+                None if is_passing(&event.message.run_event()) => {
+                    self.ready.push_back(line(self.next, &event.message));
+                }
                 // Seen already, or an answer that is no part of the run.
                 _ => {}
             },
         }
     }
+}
+
+/// A piece of an answer, which is on the bus and in no log: who comes late gets the answer as a whole.
+fn is_passing(event: &RunEvent) -> bool {
+    event.kind() == RunEventKind::TextDelta && event.seq().is_none()
 }
 
 fn line(seq: u64, message: &BusMessage) -> LogLine {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use api::run::{InfoPayload, RunEvent};
+use api::run::{InfoPayload, RunEvent, RunEventKind};
 use rustix::process::Signal;
 use tokio::io::{AsyncRead, AsyncWriteExt};
 use tokio::process::{Child, ChildStderr, ChildStdout};
@@ -315,6 +315,9 @@ impl Owner {
         let event = self.stamp.hear(frame, self.shared.millis());
         if event.is_terminal() {
             running.end = Some(End::Reported(event));
+        } else if event.kind() == RunEventKind::TextDelta {
+            // A piece of an answer is for whoever watches; the log has the answer as a whole.
+            self.shared.hub.publish(BusMessage::new(RUN_TOPIC, "").and(event.into_fields()));
         } else {
             self.record(event, running);
         }
@@ -325,6 +328,7 @@ impl Owner {
         if self.log.bytes() >= self.shared.settings.log_bytes_max {
             running.left_out += 1;
             self.tally.see_cited(&event);
+            self.tally.see_usage(&event);
         } else if let Some(why) = self.write(event)
             && running.end.is_none()
         {

@@ -41,7 +41,6 @@ pub(super) struct ValidRequest {
 impl ValidRequest {
     pub(super) fn check(
         given: &RunRequest,
-        home: &Path,
         timeout_max: Duration,
     ) -> Result<ValidRequest, RunRejection> {
         let env = match &given.env {
@@ -52,12 +51,14 @@ impl ValidRequest {
                 return Err(RunRequestError::bad_value("env", rule).into());
             }
         };
+        // Which folders a talent may write to is in its file; the run itself refuses the others.
         if let Some(path) = &given.output_path
-            && !is_inside(Path::new(path), home)
+            && !is_plain(Path::new(path))
         {
-            let rule = "a path inside the home, without `..`";
+            let rule = "a path without `..`";
             return Err(RunRequestError::bad_value("output_path", rule).into());
         }
+        check_time(given)?;
         for segment in given.span.iter().flatten() {
             Segment::parse(segment)?;
         }
@@ -113,10 +114,29 @@ fn timeout(given: &RunRequest, max: Duration) -> Result<Option<Duration>, RunRej
     })
 }
 
-fn is_inside(path: &Path, home: &Path) -> bool {
+fn is_plain(path: &Path) -> bool {
     let plain =
         path.components().all(|part| matches!(part, Component::Normal(_) | Component::RootDir));
-    plain && !path.as_os_str().is_empty() && (path.is_relative() || path.starts_with(home))
+    plain && !path.as_os_str().is_empty()
+}
+
+/// The first and the last moment that a request may be of: 2001 to 2100, in milliseconds.
+const TIMES: std::ops::Range<u64> = 978_307_200_000..4_102_444_800_000;
+
+/// execution R24: a time is one, in milliseconds, and the number of the run where that is given too.
+fn check_time(given: &RunRequest) -> Result<(), RunRejection> {
+    let Some(ts) = given.ts else { return Ok(()) };
+    if !TIMES.contains(&ts) {
+        let rule = "a time in milliseconds since 1970, as 1760000000000";
+        return Err(RunRequestError::bad_value("ts", rule).into());
+    }
+    match &given.use_id {
+        Some(use_id) if *use_id != ts.to_string() => {
+            let rule = "the number in \"use_id\", where both are given";
+            Err(RunRequestError::bad_value("ts", rule).into())
+        }
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]
@@ -128,7 +148,7 @@ mod tests {
     fn check(given: &Value) -> Result<ValidRequest, RunRejection> {
         let max = Duration::from_secs(100);
         let request = RunRequest::from_fields(given.as_object().expect("an object"))?;
-        ValidRequest::check(&request, Path::new("/home/me"), max)
+        ValidRequest::check(&request, max)
     }
 
     // execution 9.7, R23-R45
@@ -151,7 +171,11 @@ mod tests {
             (json!({"session_id": "--resume"}), "bad_value"),
             (json!({"session_id": "../x"}), "bad_value"),
             (json!({"output": "pdf"}), "bad_value"),
-            (json!({"output_path": "/etc/passwd"}), "bad_value"),
+            (json!({"output_path": ""}), "bad_value"),
+            // T17, R24
+            (json!({"ts": 5}), "bad_value"),
+            (json!({"ts": 1_760_000_000}), "bad_value"),
+            (json!({"ts": 1_760_000_000_000_u64, "use_id": "1760000000001"}), "bad_value"),
             (json!({"output_path": "/home/me/../you"}), "bad_value"),
             (json!({"timeout_seconds": 0}), "bad_value"),
             (json!({"timeout_seconds": 101}), "bad_value"),
@@ -171,7 +195,7 @@ mod tests {
     #[test]
     fn env_has_values_for_the_process_and_names_for_everybody_else() {
         let request = check(&json!({
-            "tract": "cortex", "event": "request", "ts": 5, "ref": "r", "prompt": null,
+            "tract": "cortex", "event": "request", "ts": 1_760_000_000_000_u64, "ref": "r", "prompt": null,
             "env": {"KEY": "secret", "FLAG": true, "COUNT": 3, "GONE": null},
             "output_path": "/home/me/chronicle/x.md",
         }))

@@ -1,4 +1,4 @@
-//! Which days are over and still want their work. Pure: the time comes in.
+//! The user's calendar: which day it is, and when the next one begins. Pure: the time comes in.
 //!
 //! A day is over when the user's calendar shows the next one. What counts is the calendar, not a timer that must
 //! fire at midnight: after sleep, after downtime, over a change of the clocks and in zones whose days begin at one
@@ -17,41 +17,15 @@ pub struct Calendar {
     pub catch_up_days_max: u32,
 }
 
-/// What is to be done.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Due {
-    /// Days that are over, oldest first.
-    pub days: Vec<Day>,
-    /// Days that are over too long ago: the first and the last of them.
-    pub left_out: Option<(Day, Day)>,
-}
-
 impl Calendar {
     pub fn today(&self, now: Timestamp) -> Day {
         now.to_zoned(self.zone.clone()).date().into()
     }
 
-    /// The last day that is over.
-    pub fn yesterday(&self, now: Timestamp) -> Day {
-        before(self.today(now).date()).into()
-    }
-
-    /// The days after `done` that are over at `now`.
-    pub fn due(&self, done: Day, now: Timestamp) -> Due {
-        let yesterday = self.yesterday(now);
-        if yesterday <= done {
-            return Due::default();
-        }
-        let mut days = Vec::new();
-        let mut day = yesterday.date();
-        while day > done.date() && days.len() < self.catch_up_days_max as usize {
-            days.push(Day::from(day));
-            day = before(day);
-        }
-        days.reverse();
-        let first_left = after(done.date());
-        let left_out = (day > done.date()).then(|| (Day::from(first_left), Day::from(day)));
-        Due { days, left_out }
+    /// Whether a day is over for so long that nobody makes up for it by himself.
+    pub fn is_long_over(&self, day: Day, now: Timestamp) -> bool {
+        let days = self.today(now).date().since(day.date()).map_or(0, |span| span.get_days());
+        u32::try_from(days).is_ok_and(|days| days > self.catch_up_days_max)
     }
 
     /// When the next day begins.
@@ -60,10 +34,6 @@ impl Calendar {
         // A day that lacks its midnight begins at the first moment it has.
         tomorrow.to_zoned(self.zone.clone()).map_or(now, |start| start.timestamp())
     }
-}
-
-fn before(date: Date) -> Date {
-    date.yesterday().unwrap_or(date)
 }
 
 fn after(date: Date) -> Date {
@@ -104,55 +74,31 @@ mod tests {
     }
 
     #[test]
-    fn days_missed_for_long_are_named_and_left_out() {
+    fn a_day_is_long_over_after_so_many_days() {
         let calendar = calendar(ZONES[0], 2);
         let now: Timestamp = "2026-03-30T10:00:00Z".parse().expect("a time");
-        let due = calendar.due(day("20260320"), now);
-        assert_eq!(due.days, [day("20260328"), day("20260329")]);
-        assert_eq!(due.left_out, Some((day("20260321"), day("20260327"))));
-        assert_eq!(calendar.due(day("20260329"), now), Due::default());
-        // Set back: nothing is due again.
-        assert_eq!(calendar.due(day("20260405"), now), Due::default());
+        for (text, long) in
+            [("20260330", false), ("20260328", false), ("20260327", true), ("20260401", false)]
+        {
+            assert_eq!(calendar.is_long_over(day(text), now), long, "{text}");
+        }
     }
 
     proptest! {
-        // execution 5.6, 9.18, R94, R134: whatever the clock does, each day's work is due once and in order
+        // execution 5.6, 9.18, R94, R134: days follow each other whatever the clock does
         #[test]
-        fn every_day_is_done_once_over_changes_of_the_clock_sleep_and_downtime(
+        fn days_begin_at_midnight_over_changes_of_the_clock(
             zone in 0usize..4,
-            start in 1_700_000_000i64..1_900_000_000,
-            steps in prop::collection::vec(
-                prop_oneof![1i64..120, 600i64..90_000, -7_200i64..0, 86_400i64..250_000],
-                1..200,
-            ),
+            now in 1_700_000_000i64..1_900_000_000,
         ) {
             let calendar = calendar(ZONES[zone], 1_000);
-            let mut now = start;
             let at = |seconds| Timestamp::from_second(seconds).expect("a time");
-            let mut done = calendar.yesterday(at(now));
-            let first = done;
-            let mut worked: Vec<Day> = Vec::new();
-            for step in steps {
-                now += step;
-                let due = calendar.due(done, at(now));
-                prop_assert_eq!(due.left_out, None);
-                for day in due.days {
-                    prop_assert!(day > done && day < calendar.today(at(now)));
-                    worked.push(day);
-                    done = day;
-                }
-                let midnight = calendar.next_midnight(at(now));
-                prop_assert!(midnight > at(now));
-                prop_assert!(midnight.as_second() - now <= 25 * 3_600 + 1);
-                prop_assert_eq!(calendar.today(midnight).date(), after(calendar.today(at(now)).date()));
-                let just_before = Timestamp::from_second(midnight.as_second() - 1).expect("a time");
-                prop_assert_eq!(calendar.today(just_before), calendar.today(at(now)));
-            }
-            let mut expected = first.date();
-            for day in worked {
-                expected = after(expected);
-                prop_assert_eq!(day.date(), expected);
-            }
+            let midnight = calendar.next_midnight(at(now));
+            prop_assert!(midnight > at(now));
+            prop_assert!(midnight.as_second() - now <= 25 * 3_600 + 1);
+            prop_assert_eq!(calendar.today(midnight).date(), after(calendar.today(at(now)).date()));
+            let just_before = Timestamp::from_second(midnight.as_second() - 1).expect("a time");
+            prop_assert_eq!(calendar.today(just_before), calendar.today(at(now)));
         }
     }
 }

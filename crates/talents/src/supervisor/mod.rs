@@ -1,10 +1,11 @@
 //! The supervisor: services that should be running, and work that should happen at midnight.
 //!
 //! Each service has a task of its own that starts it, watches it and starts it again; no tick looks after all of
-//! them, so no service can hold up another. What to do after an exit is a pure decision (`policy`), when a day is
-//! over another (`midnight`). Talent runs are not services: their life is the runner's business (execution R135).
+//! them, so no service can hold up another. What to do after an exit is a pure decision (`policy`), which days want
+//! work another (`ledger`). Talent runs are not services: their life is the runner's business (execution R135).
 
 mod instance;
+mod ledger;
 mod machine;
 mod midnight;
 mod parent_watch;
@@ -14,9 +15,10 @@ mod service;
 mod service_task;
 
 pub use instance::{Beat, ServiceCommand, ServiceWork, Task, WorkContext};
-pub use midnight::{Calendar, Due};
+pub use ledger::{DayRecord, ScheduleState, SeenDay};
+pub use midnight::Calendar;
 pub use policy::{NOT_READY, Next, Policy};
-pub use schedule::{DayWork, MidnightSchedule, ScheduleState};
+pub use schedule::{DaySchedule, DayWorker};
 pub use service::{ServiceHealth, ServiceStatus, SupervisedService, Supervisor, SupervisorError};
 
 pub use machine::MachineLoad;
@@ -42,8 +44,6 @@ pub struct SupervisorSettings {
     pub status_ms: u64,
     /// Days that are made up for after the machine was off; older ones are left out, and named.
     pub catch_up_days_max: u32,
-    /// How often the work of a day is tried before it is left out.
-    pub day_attempts_max: u32,
     /// The user's time zone; that of the system if empty.
     pub zone: String,
 }
@@ -58,8 +58,7 @@ impl Default for SupervisorSettings {
             not_ready_ms: 15_000,
             stop_grace_ms: 10_000,
             status_ms: 5_000,
-            catch_up_days_max: 4,
-            day_attempts_max: 3,
+            catch_up_days_max: 14,
             zone: String::new(),
         }
     }

@@ -1,90 +1,75 @@
-//! The work of a day, done once the day is over, also if that is noticed late.
+//! The work of days: segments as they close, the day as a whole once it is over, and again when late data comes.
 //!
-//! How far it has come is in a file that is replaced in one step. A day is written down as done after its work, so
-//! a daemon that dies in the middle does it again: the work must be able to find out what is left of it. The clock
-//! on the wall is asked again and again, because waits do not count the time that a machine sleeps.
+//! What became of each day is in a file that is replaced in one step, written after the work: a daemon that dies in
+//! the middle does it again, and the work finds out what is left of it. The clock on the wall is asked again and
+//! again, because waits do not count the time that a machine sleeps.
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::future::Future;
 use std::io;
 use std::path::PathBuf;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+use llm::providers::BoxFuture;
 use tokio::sync::{Notify, watch};
 
+use super::ledger::{DayFailure, ScheduleState, SeenDay};
 use super::midnight::Calendar;
 use crate::Day;
 use crate::bus::{Backoff, BusMessage, Hub, SUPERVISOR_TOPIC};
 use crate::clock::Timing;
 
-/// How long the wall clock is not looked at.
+/// How long the wall clock and the chronicle are not looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(30);
 const RETRY: Backoff = Backoff { first: Duration::from_mins(1), max: Duration::from_hours(1) };
 
-/// Does the work of a day; the error says in words why it could not.
-pub type DayWork =
-    Arc<dyn Fn(Day) -> Pin<Box<dyn Future<Output = Result<(), String>> + Send>> + Send + Sync>;
+/// Does the work of days.
+pub trait DayWorker: Send + Sync {
+    /// Takes in what sources have new, then tells which days lie in the chronicle, from the first on.
+    fn look(&self, since: Day) -> BoxFuture<'_, Result<Vec<SeenDay>, String>>;
 
-/// How far the schedule has come, as it is on disk.
-#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(default)]
-pub struct ScheduleState {
-    /// The last day whose work is done or was left out.
-    pub done: Option<String>,
-    /// When that was, in milliseconds since 1970.
-    pub at: u64,
-    /// How often the next day was tried in vain, and why the last time.
-    pub attempts: u32,
-    pub error: Option<String>,
-    /// Days that were left out, with the reason; the newest 100.
-    pub left_out: BTreeMap<String, String>,
+    /// Works on a day; one that is not over has only its closed segments worked on. The error says in words why it
+    /// could not be done.
+    fn work(&self, day: Day, is_over: bool) -> BoxFuture<'_, Result<(), String>>;
+
+    /// What could be asked now, as one word that changes when a provider, a budget or a setting does. Asked only
+    /// while a day waits.
+    fn readiness(&self) -> BoxFuture<'_, String>;
 }
 
-/// How many days that were left out are remembered.
-const LEFT_OUT_MAX: usize = 100;
-
 /// The schedule of one home.
-pub struct MidnightSchedule {
+pub struct DaySchedule {
     path: PathBuf,
     calendar: Calendar,
-    attempts_max: u32,
     timing: Timing,
     hub: Hub,
-    work: DayWork,
+    worker: Arc<dyn DayWorker>,
     state: Mutex<ScheduleState>,
     now: Notify,
 }
 
-impl std::fmt::Debug for MidnightSchedule {
+impl std::fmt::Debug for DaySchedule {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Schedule")
+        f.debug_struct("DaySchedule")
             .field("path", &self.path)
             .field("state", &self.state)
             .finish_non_exhaustive()
     }
 }
 
-impl MidnightSchedule {
+impl DaySchedule {
     /// Reads how far it has come. A home without that begins with today: nothing before it is made up for.
     pub fn open(
         path: PathBuf,
         calendar: Calendar,
-        attempts_max: u32,
         timing: Timing,
         hub: Hub,
-        work: DayWork,
-    ) -> io::Result<MidnightSchedule> {
-        let has_day = |state: &ScheduleState| {
-            state.done.as_deref().is_some_and(|day| Day::parse(day).is_ok())
-        };
+        worker: Arc<dyn DayWorker>,
+    ) -> io::Result<DaySchedule> {
         let known = match fs::read(&path) {
             Ok(bytes) => {
-                let state = serde_json::from_slice(&bytes).ok().filter(has_day);
+                let state = serde_json::from_slice(&bytes).ok().and_then(begun);
                 if state.is_none() {
                     // Kept for whoever wants to know which days were missed; the schedule goes on from today.
                     fs::rename(&path, path.with_extension("json.unreadable"))?;
@@ -98,25 +83,14 @@ impl MidnightSchedule {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(error),
         };
-        let now = timing.clock.now();
-        let state = known.unwrap_or_else(|| ScheduleState {
-            done: Some(calendar.yesterday(now).to_string()),
-            at: timing.clock.millis(),
-            ..ScheduleState::default()
-        });
+        let today = calendar.today(timing.clock.now()).to_string();
+        let state = known
+            .unwrap_or_else(|| ScheduleState { since: Some(today), ..ScheduleState::default() });
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
         }
-        let schedule = MidnightSchedule {
-            path,
-            calendar,
-            attempts_max,
-            timing,
-            hub,
-            work,
-            state: Mutex::new(state),
-            now: Notify::new(),
-        };
+        let (state, now) = (Mutex::new(state), Notify::new());
+        let schedule = DaySchedule { path, calendar, timing, hub, worker, state, now };
         schedule.save()?;
         Ok(schedule)
     }
@@ -130,7 +104,7 @@ impl MidnightSchedule {
         self.calendar.next_midnight(self.timing.clock.now())
     }
 
-    /// Looks at the clock now, and not only at the next look.
+    /// Looks at the clock and the chronicle now, and not only at the next look.
     pub fn look(&self) {
         self.now.notify_one();
     }
@@ -149,73 +123,108 @@ impl MidnightSchedule {
         }
     }
 
-    /// Does the work of each day that is over, until told to stop. Run it in a task of its own.
+    /// Does the work of days until told to stop. Run it in a task of its own.
     pub async fn run(&self, mut stop: watch::Receiver<bool>) {
         loop {
-            let wait = tokio::select! {
-                wait = self.catch_up() => wait,
-                _ = stop.wait_for(|stop| *stop) => return,
-            };
             tokio::select! {
-                () = tokio::time::sleep(wait) => {}
+                () = self.catch_up() => {}
+                _ = stop.wait_for(|stop| *stop) => return,
+            }
+            tokio::select! {
+                () = tokio::time::sleep(LOOK_EVERY) => {}
                 () = self.now.notified() => {}
                 _ = stop.wait_for(|stop| *stop) => return,
             }
         }
     }
 
-    /// Works through what is due; says how long to wait before the next look.
-    async fn catch_up(&self) -> Duration {
-        loop {
-            let now = self.timing.clock.now();
-            let state = self.state();
-            let Some(done) = state.done.as_deref().and_then(|day| Day::parse(day).ok()) else {
-                return LOOK_EVERY;
-            };
-            let due = self.calendar.due(done, now);
-            if let Some((first, last)) = due.left_out {
-                self.leave_out(&format!("{first}-{last}"), last, "missed for too long");
+    /// Works on every day that wants it, oldest first; one that fails holds up no other.
+    async fn catch_up(&self) {
+        let state = self.state();
+        let Some(since) = state.since.as_deref().and_then(|day| Day::parse(day).ok()) else {
+            return;
+        };
+        let seen = match self.worker.look(since).await {
+            Ok(seen) => seen,
+            Err(why) => {
+                let told = BusMessage::new(SUPERVISOR_TOPIC, "chronicle_unread").with("error", why);
+                self.hub.publish(told);
+                return;
             }
-            let Some(day) = due.days.first().copied() else { return LOOK_EVERY };
-            self.hub.publish(
-                BusMessage::new(SUPERVISOR_TOPIC, "midnight")
-                    .with("day", day.to_string())
-                    .with("attempt", state.attempts + 1),
-            );
-            match (self.work)(day).await {
-                Ok(()) => self.change(|state| {
-                    state.done = Some(day.to_string());
-                    state.at = self.timing.clock.millis();
-                    state.attempts = 0;
-                    state.error = None;
-                }),
-                Err(why) if state.attempts + 1 >= self.attempts_max => {
-                    self.leave_out(&day.to_string(), day, &why);
-                }
-                Err(why) => {
-                    self.change(|state| {
-                        state.attempts += 1;
-                        state.error = Some(why);
-                    });
-                    return RETRY.wait(state.attempts, self.timing.jitter.roll());
-                }
+        };
+        let readiness = match state.waiting().next() {
+            Some(_) => self.worker.readiness().await,
+            None => String::new(),
+        };
+        for seen in seen {
+            let now = self.timing.clock.now();
+            let today = self.calendar.today(now);
+            if seen.day < since || seen.day > today {
+                continue;
+            }
+            let is_over = seen.day < today;
+            let (state, millis) = (self.state(), self.timing.clock.millis());
+            if !state.is_due(&seen, is_over, millis, &readiness) {
+                continue;
+            }
+            if !state.days.contains_key(&seen.day.to_string())
+                && self.calendar.is_long_over(seen.day, now)
+            {
+                self.leave_out(seen.day);
+                continue;
+            }
+            self.work(&seen, is_over).await;
+        }
+    }
+
+    async fn work(&self, seen: &SeenDay, is_over: bool) {
+        let attempts = self.state().attempts(seen, is_over);
+        self.hub.publish(
+            BusMessage::new(SUPERVISOR_TOPIC, if is_over { "midnight" } else { "segments_closed" })
+                .with("day", seen.day.to_string())
+                .with("attempt", attempts + 1),
+        );
+        match self.worker.work(seen.day, is_over).await {
+            Ok(()) => {
+                let now = self.timing.clock.millis();
+                self.change(|state| state.finished(seen, is_over, now));
+            }
+            Err(why) => {
+                let pause = RETRY.wait(attempts, self.timing.jitter.roll());
+                let pause = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX);
+                let next_at = self.timing.clock.millis().saturating_add(pause);
+                let told = BusMessage::new(SUPERVISOR_TOPIC, "day_waits")
+                    .with("day", seen.day.to_string())
+                    .with("reason", why.clone())
+                    .with("next_at", next_at);
+                self.hub.publish(told);
+                let readiness = self.worker.readiness().await;
+                let failure = DayFailure { why, next_at, readiness };
+                self.change(|state| state.failed(seen, is_over, failure));
             }
         }
     }
 
-    fn leave_out(&self, days: &str, last: Day, why: &str) {
-        self.hub.publish(
-            BusMessage::new(SUPERVISOR_TOPIC, "left_out").with("day", days).with("reason", why),
-        );
-        self.change(|state| {
-            state.done = Some(last.to_string());
-            state.at = self.timing.clock.millis();
-            state.attempts = 0;
-            state.error = None;
-            state.left_out.insert(days.to_owned(), why.to_owned());
-            while state.left_out.len() > LEFT_OUT_MAX {
-                state.left_out.pop_first();
-            }
-        });
+    fn leave_out(&self, day: Day) {
+        const WHY: &str = "missed for too long";
+        let mut is_new = false;
+        let known = self.state().left_out.contains_key(&day.to_string());
+        if !known {
+            self.change(|state| is_new = state.leave_out(day, WHY));
+        }
+        if is_new {
+            let told = BusMessage::new(SUPERVISOR_TOPIC, "left_out").with("day", day.to_string());
+            self.hub.publish(told.with("reason", WHY));
+        }
     }
+}
+
+/// A state that says where it began; one of an earlier version began after the last day that was done.
+fn begun(mut state: ScheduleState) -> Option<ScheduleState> {
+    let parsed = |text: &Option<String>| text.as_deref().and_then(|day| Day::parse(day).ok());
+    if parsed(&state.since).is_none() {
+        let done = parsed(&state.done)?;
+        state.since = Some(Day::from(done.date().tomorrow().ok()?).to_string());
+    }
+    Some(state)
 }

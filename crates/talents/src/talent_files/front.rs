@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::TalentKind;
 use crate::confine::FileGrant;
+use crate::triggers::Trigger;
 use llm::models::ModelTier;
 
 /// When a talent is started by itself.
@@ -61,6 +62,12 @@ pub struct Frontmatter {
     pub title: Option<String>,
     pub description: Option<String>,
     pub schedule: Option<TalentSchedule>,
+    /// The clock or an event that starts it.
+    pub trigger: Option<Trigger>,
+    /// A start by the clock waits up to so long.
+    pub jitter_seconds: u32,
+    /// The clock and events start it no more often.
+    pub runs_per_day_max: u32,
     pub priority: Option<i64>,
     pub multi_facet: bool,
     pub always: bool,

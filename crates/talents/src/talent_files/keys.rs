@@ -1,6 +1,7 @@
 //! Reading the frontmatter of a talent: every key, what it may hold, and what is said about a key that nobody knows.
 
 mod reach;
+mod when;
 
 use serde_json::Value;
 
@@ -18,11 +19,13 @@ const TOKENS_MAX: u64 = 10_000_000;
 
 pub(super) const KEYS: &[&str] = &[
     "always",
+    "cron",
     "description",
     "disabled",
     "env",
     "files",
     "grant",
+    "jitter_seconds",
     "load",
     "max_output_tokens",
     "max_tokens",
@@ -30,9 +33,11 @@ pub(super) const KEYS: &[&str] = &[
     "model",
     "multi_facet",
     "network",
+    "on",
     "output",
     "priority",
     "provider",
+    "runs_per_day_max",
     "schedule",
     "schema",
     "thinking_budget",
@@ -65,6 +70,9 @@ impl Reader<'_> {
             title: self.text("title"),
             description: self.text("description"),
             schedule: self.schedule(),
+            trigger: self.trigger(),
+            jitter_seconds: self.jitter_seconds(),
+            runs_per_day_max: self.runs_per_day_max(),
             priority: self.integer("priority"),
             multi_facet: self.flag("multi_facet"),
             always: self.flag("always"),
@@ -189,18 +197,6 @@ impl Reader<'_> {
             self.wrong(key, format!("{key:?} is {given:?}, not {}{meant}", known.join(" or ")));
         }
         found
-    }
-
-    fn schedule(&mut self) -> Option<TalentSchedule> {
-        self.word(
-            "schedule",
-            &[
-                ("daily", Some(TalentSchedule::Daily)),
-                ("segment", Some(TalentSchedule::Segment)),
-                ("none", None),
-            ],
-        )
-        .flatten()
     }
 
     fn tier(&mut self) -> Option<ModelTier> {

@@ -3,8 +3,11 @@
 //! `plan` says what would be done, as data; `run` does it through a `Runs`, which starts runs and waits for their
 //! ends. What must stay true: groups run one after the other in the order of their priority, units of a group
 //! beside each other; which facets a segment is about is read again before each group, because a talent of an
-//! earlier group writes it; one unit that fails hides no other; a wait is never shorter than the run it waits for.
+//! earlier group writes it; one unit that fails hides no other; a wait is never shorter than the run it waits for;
+//! what was done with the sources as they are is not done again (`done`).
 
+mod brief;
+mod done;
 mod plan;
 mod report;
 mod run;
@@ -15,6 +18,7 @@ use api::run::{FinishPayload, RunRequest};
 use serde_json::Value;
 use thiserror::Error;
 
+pub use brief::brief_by_rules;
 pub use plan::{
     SkippedUnit, ThinkGroup, ThinkPhase, ThinkPlan, ThinkRequest, ThinkUnit, ThinkWork, plan,
 };

@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use api::run::RunRequest;
+use jiff::civil::Time;
 use serde::Serialize;
 
 use super::ThinkError;
+use super::done::{self, WorkDone};
 use crate::chronicle::{
     FacetFile, active_facets, list_facets, output_path, segment_facets, segments,
 };
@@ -24,6 +26,8 @@ pub enum ThinkWork {
     Segment(Segment),
     /// Every segment of the day, then the day as a whole.
     All,
+    /// The segments that have ended by then.
+    Closed(Time),
 }
 
 #[derive(Clone, Debug)]
@@ -51,7 +55,12 @@ pub struct ThinkUnit {
     pub output_path: Option<PathBuf>,
     /// There is an output already, which will be written anew.
     pub exists: bool,
+    /// Its sources have changed since it was done.
+    pub stale: bool,
     pub timeout_seconds: u64,
+    /// The digest of its sources as they are now.
+    #[serde(skip)]
+    pub(super) inputs: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -69,6 +78,9 @@ pub struct ThinkGroup {
     pub skipped: Vec<SkippedUnit>,
     /// Talents for single facets whose facets an earlier group of this phase will tell.
     pub later: Vec<String>,
+    /// Units that are done and of which nothing is noted, with the digest of their sources.
+    #[serde(skip)]
+    pub(super) unnoted: Vec<(String, String)>,
 }
 
 /// One segment, or the day as a whole.
@@ -154,6 +166,9 @@ pub(super) fn parts(
             Err(ThinkError::NoSegment { day: asked.day, segment: segment.to_string() })
         }
         ThinkWork::All => Ok(there.into_iter().map(Some).chain([None]).collect()),
+        ThinkWork::Closed(until) => {
+            Ok(there.into_iter().filter(|segment| segment.end() <= until).map(Some).collect())
+        }
     }
 }
 
@@ -177,7 +192,8 @@ impl PlanContext<'_> {
         };
         let talent = self.catalog.find(only)?;
         // Where both schedules are worked through, a talent has its place in one of them.
-        let elsewhere = self.asked.work == ThinkWork::All && talent.front.schedule.is_some();
+        let both = matches!(self.asked.work, ThinkWork::All | ThinkWork::Closed(_));
+        let elsewhere = both && talent.front.schedule.is_some();
         if talent.front.schedule != Some(schedule) && !elsewhere {
             let schedule = match (self.asked.work, schedule) {
                 (ThinkWork::All, _) => "schedule",
@@ -206,11 +222,11 @@ impl PlanContext<'_> {
             if talent.front.disabled {
                 group.skip(talent, None, "disabled");
             } else if talent.front.multi_facet {
-                self.fan_out(talent, &facets, &active, &mut group);
+                self.fan_out(talent, &facets, &active, &mut group)?;
             } else if self.asked.facet.is_some() {
                 group.skip(talent, None, "not_for_facets");
             } else {
-                self.unit(talent, None, &mut group);
+                self.unit(talent, None, &mut group)?;
             }
         }
         Ok((group, problems))
@@ -235,7 +251,7 @@ impl PlanContext<'_> {
         facets: &BTreeMap<Facet, FacetFile>,
         active: &[String],
         group: &mut ThinkGroup,
-    ) {
+    ) -> Result<(), ThinkError> {
         let before = group.units.len() + group.skipped.len();
         for name in active.iter().filter(|name| !facets.keys().any(|facet| facet.as_str() == *name))
         {
@@ -252,7 +268,7 @@ impl PlanContext<'_> {
             if file.muted {
                 group.skip(talent, Some(facet.to_string()), "muted");
             } else if is_active || always || named.is_some() {
-                self.unit(talent, Some(facet.clone()), group);
+                self.unit(talent, Some(facet.clone()), group)?;
             } else {
                 group.skip(talent, Some(facet.to_string()), "not_active");
             }
@@ -260,9 +276,15 @@ impl PlanContext<'_> {
         if group.units.len() + group.skipped.len() == before {
             group.skip(talent, None, "no_active_facets");
         }
+        Ok(())
     }
 
-    fn unit(&self, talent: &Talent, facet: Option<Facet>, group: &mut ThinkGroup) {
+    fn unit(
+        &self,
+        talent: &Talent,
+        facet: Option<Facet>,
+        group: &mut ThinkGroup,
+    ) -> Result<(), ThinkError> {
         let path = talent.front.output.map(|format| {
             output_path(
                 self.layout,
@@ -275,9 +297,21 @@ impl PlanContext<'_> {
         });
         let exists =
             path.as_ref().is_some_and(|path| path.metadata().is_ok_and(|meta| meta.len() > 0));
-        if exists && !self.asked.refresh {
+        let (day, of) = (self.asked.day, facet.as_ref());
+        let inputs = done::inputs(self.layout, self.catalog, day, self.segment, of, talent)?;
+        let key = done::key(self.segment, of, &talent.name);
+        let before = WorkDone::read(self.layout, day).get(&key).cloned();
+        let is_done = match &before {
+            Some(unit) => !unit.by_rules && unit.inputs == inputs && (exists || path.is_none()),
+            // Written by hand or before anything was noted: it counts from now on as it lies there.
+            None => exists,
+        };
+        if is_done && !self.asked.refresh {
+            if before.is_none() {
+                group.unnoted.push((key, inputs));
+            }
             group.skip(talent, facet.map(|facet| facet.to_string()), "already_complete");
-            return;
+            return Ok(());
         }
         group.units.push(ThinkUnit {
             talent: talent.name.clone(),
@@ -287,8 +321,11 @@ impl PlanContext<'_> {
             priority: group.priority,
             output_path: path,
             exists,
+            stale: before.is_some_and(|unit| !unit.by_rules && unit.inputs != inputs),
             timeout_seconds: talent.front.timeout_seconds.unwrap_or(TIMEOUT_SECONDS),
+            inputs,
         });
+        Ok(())
     }
 
     /// In a plan, talents for facets that come after the talent that finds the facets cannot be known yet.

@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 
+use super::done;
 use super::plan::{SkippedUnit, ThinkUnit};
+use crate::names::Segment;
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -31,11 +33,19 @@ pub struct UnitReport {
     /// Whether the output is in the memory; nothing if there was none.
     pub indexed: Option<bool>,
     pub seconds: f64,
+    /// Its place in what is noted of the day, and the digest of its sources.
+    #[serde(skip)]
+    pub(super) key: String,
+    #[serde(skip)]
+    pub(super) inputs: String,
 }
 
 impl UnitReport {
-    pub(super) fn of(unit: &ThinkUnit, segment: Option<String>) -> UnitReport {
+    pub(super) fn of(unit: &ThinkUnit, of: Option<Segment>) -> UnitReport {
+        let segment = of.map(|segment| segment.to_string());
         UnitReport {
+            key: done::key(of, unit.facet.as_ref(), &unit.talent),
+            inputs: unit.inputs.clone(),
             talent: unit.talent.to_string(),
             facet: unit.facet.as_ref().map(ToString::to_string),
             segment,

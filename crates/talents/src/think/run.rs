@@ -9,6 +9,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use super::done::{UnitDone, WorkDone};
 use super::plan::{PlanContext, ThinkGroup, ThinkRequest, ThinkUnit, once_each, parts};
 use super::report::{ThinkReport, UnitReport, UnitState};
 use super::{RunEnd, RunLauncher, ThinkError, ThinkHooks, UnitOutput};
@@ -49,6 +50,10 @@ pub async fn run(
             let (group, problems) = bench.group(priority)?;
             report.problems.extend(problems);
             report.skipped.extend(group.skipped.iter().cloned());
+            for (key, inputs) in &group.unnoted {
+                let unit = UnitDone { inputs: inputs.clone(), ..UnitDone::default() };
+                WorkDone::put(layout, asked.day, key.clone(), unit)?;
+            }
             if group.units.is_empty() {
                 continue;
             }
@@ -116,11 +121,14 @@ impl Window<'_> {
                 && !*self.stop.borrow()
                 && let Some(unit) = waiting.pop_front()
             {
-                let report = UnitReport::of(&unit, self.segment());
+                let report = UnitReport::of(&unit, self.bench.segment);
                 names.insert(running.spawn(self.one(unit, input)).id(), report);
             }
             match running.join_next_with_id().await {
-                Some(Ok((_, report))) => done.push(report),
+                Some(Ok((_, mut report))) => {
+                    self.note(&mut report);
+                    done.push(report);
+                }
                 Some(Err(error)) => {
                     // A unit that broke is a unit that failed, not one that is forgotten.
                     if let Some(mut report) = names.remove(&error.id()) {
@@ -133,7 +141,7 @@ impl Window<'_> {
             }
         }
         for unit in waiting {
-            let mut report = UnitReport::of(&unit, self.segment());
+            let mut report = UnitReport::of(&unit, self.bench.segment);
             report.state = UnitState::Cancelled;
             done.push(report);
         }
@@ -141,8 +149,20 @@ impl Window<'_> {
         done
     }
 
-    fn segment(&self) -> Option<String> {
-        self.bench.segment.map(|segment| segment.to_string())
+    /// Notes a unit that is done, at once: whoever dies next must not do it again.
+    fn note(&self, report: &mut UnitReport) {
+        if !matches!(report.state, UnitState::Finished | UnitState::Skipped) {
+            return;
+        }
+        let unit = UnitDone {
+            inputs: report.inputs.clone(),
+            use_id: report.use_id.clone(),
+            by_rules: false,
+        };
+        let (layout, day) = (self.bench.layout, self.bench.asked.day);
+        if let Err(error) = WorkDone::put(layout, day, report.key.clone(), unit) {
+            report.reason = Some(format!("not noted as done: {error}"));
+        }
     }
 
     fn one(
@@ -154,7 +174,7 @@ impl Window<'_> {
         let (runs, hooks, mut stop) =
             (Arc::clone(self.runs), Arc::clone(self.hooks), self.stop.clone());
         let (day, segment) = (self.bench.asked.day, self.bench.segment);
-        let mut report = UnitReport::of(&unit, self.segment());
+        let mut report = UnitReport::of(&unit, self.bench.segment);
         async move {
             let began = Instant::now();
             let about = json!({

@@ -4,6 +4,7 @@
 //! - `hits`: what a search found. `memories`: single memories, timelines, walks.
 //! - `past`: what coding agents wrote down.
 //! - `context`: what an agent should know when it starts, within a budget.
+//! - `runs`: runs of talents.
 //! - `changes`: what became of a save, an update, a session.
 //! - `excerpt`: texts made shorter.
 //!
@@ -18,6 +19,7 @@ mod hits;
 mod memories;
 mod past;
 mod reader;
+mod runs;
 
 pub use changes::{
     archived, captured, deleted, pinned, prompt_saved, proven, related, restored, saved, scored,
@@ -30,6 +32,7 @@ pub use past::{past_found, past_kept, past_shown, past_worked};
 pub use reader::{
     AnswerForModel, CONTEXT_TOKENS, LIST_TOKENS, ModelReader, SEARCH_TOKENS, TOKENS_MIN,
 };
+pub use runs::{run_done, runs_listed};
 
 use super::untrusted::line;
 use crate::{CommandHint, Error};

@@ -1,5 +1,6 @@
 //! `cortex search` and `similar`: a question in ordinary words, and what is near a memory.
 
+use api::hands::OutputsRequest;
 use api::past::{PastHit, PastSearchRequest};
 use api::render::people::{self, HitDetail};
 use api::search::{SearchAnswer, SearchRequest};
@@ -27,13 +28,15 @@ use crate::wiring::words::MemoryRef;
 /// title}], by, author, proposed, relevance, level, happened_at?, arms: [{arm, rank, score, weight, by?}], reasons?:
 /// [{feature, value, typical, moved}]}], answerable?: {level, probability}, candidates, mode, model?, by_model?,
 /// elsewhere?, note?, past?: [{ref, agent, session, turn, title, project, folder, at, role, preview, prompt, text, cut,
-/// resume, changed_since, standing, rejected, kept_only_here, arms}]}; with --in past {query, past, matches}
+/// resume, changed_since, standing, rejected, kept_only_here, arms}]}; with --in past {query, past, matches}; with
+/// --outputs {query, matches, outputs: [{path, day, segment?, facet?, talent, preview, score}]}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex search how do we rotate the signing key
   cortex search 'login fails -oauth' --project web --type fact
   cortex search '\"empty password\"' --explain
   cortex search --in past why is the cache slow
+  cortex search --outputs release date
   cortex search --in past 'linker error' --agent codex --work")]
 pub(crate) struct SearchArgs {
     /// The question
@@ -53,6 +56,9 @@ pub(crate) struct SearchArgs {
     /// Of the past also commands, outputs, edits and summaries
     #[arg(long)]
     work: bool,
+    /// In what talents wrote, which is no memory, and nowhere else
+    #[arg(long, conflicts_with_all = ["place", "agent", "work", "explain"])]
+    outputs: bool,
 }
 
 /// Finds memories near a given one by meaning, nearest first.
@@ -162,6 +168,9 @@ struct SearchInBoth<'a> {
 
 pub(crate) fn search(args: &SearchArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     let query = args.question.join(" ");
+    if args.outputs {
+        return outputs(query, args.filters.limit, inv, out);
+    }
     let past = PastSearchRequest {
         query: query.clone(),
         agent: args.agent.clone(),
@@ -193,6 +202,23 @@ pub(crate) fn search(args: &SearchArgs, inv: &Invocation, out: &mut Output) -> C
     show(&answer, detail(args.explain), out)?;
     out.line("from the past:")?;
     out.text(people::past_found(&beside))
+}
+
+/// What talents wrote.
+fn outputs(query: String, limit: usize, inv: &Invocation, out: &mut Output) -> CommandResult {
+    let answer =
+        inv.ask(OutputsRequest { query, limit: Some(limit), ..OutputsRequest::default() })?;
+    if out.is_json() {
+        return out.object(&answer);
+    }
+    if answer.outputs.is_empty() {
+        return out.line("no output has these words");
+    }
+    for hit in &answer.outputs {
+        out.line(plain(&hit.path))?;
+        out.line(format!("  {}", plain(&hit.preview)))?;
+    }
+    Ok(())
 }
 
 pub(crate) fn similar(args: &SimilarArgs, inv: &Invocation, out: &mut Output) -> CommandResult {

@@ -1,14 +1,14 @@
 //! `cortex think`: works through a day with the talents that are scheduled for it.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
+use api::hands::OutputPutRequest;
 use clap::Args;
 use client::place::DaemonPlace;
 use client::start::connect_or_start;
+use daemon::talents_host;
 use daemon::talents_host::bus_runs::BusRuns;
 use daemon::talents_host::memory::MemoryHandle;
-use daemon::talents_host::{self, outputs};
 use llm::providers::BoxFuture;
 use serde_json::Value;
 use talents::process::stop_on_signals;
@@ -29,7 +29,7 @@ const TRACT: &str = "think";
 /// Works through a day: each of its segments, then the day as a whole, with the talents that are scheduled for it.
 ///
 /// Talents of a lower priority number come first; those of one number run beside each other. What is there already is
-/// left alone, unless --refresh says otherwise. Each output is put into the memory. The daemon runs the talents; it is
+/// left alone unless its sources have changed since, or --refresh says otherwise. Each output is found by `cortex search --outputs`. The daemon runs the talents; it is
 /// started if it is not there. Exit code 1 if a run failed. JSON: {day, units: [{talent, facet, segment, priority,
 /// use_id, state, reason, output_path, indexed, seconds}], skipped: [{talent, facet, reason}], problems, seconds}; with
 /// --dry-run {day, phases, problems}
@@ -98,7 +98,6 @@ pub(crate) fn run(
     let place = DaemonPlace::new(hands.layout.home());
     // Held to the end: a daemon that nobody is connected to ends by itself.
     let _daemon_guard = connect_or_start(&place)?;
-    let home = hands.layout.home().to_owned();
     let memory = MemoryHandle::new(
         place.clone(),
         caller,
@@ -116,7 +115,7 @@ pub(crate) fn run(
     let report: CommandResult<ThinkReport> = runtime.block_on(async {
         let stop = stop_on_signals().map_err(failed)?;
         let runs = Arc::new(BusRuns::connect(&place.callosum()).await?);
-        let hooks = Arc::new(Watcher { runs: Arc::clone(&runs), memory, home, talk });
+        let hooks = Arc::new(Watcher { runs: Arc::clone(&runs), memory, talk });
         let (layout, shelf) = (&hands.layout, &hands.catalog);
         Ok(think::run(layout, shelf, &asked, args.jobs, runs, hooks, stop).await?)
     });
@@ -130,12 +129,11 @@ pub(crate) fn run(
     Err(Failure::Check { code: "think_failed", message })
 }
 
-/// Shows progress, tells the bus, and puts outputs into the memory.
+/// Shows progress, tells the bus, and has outputs found.
 #[derive(Debug)]
 struct Watcher {
     runs: Arc<BusRuns>,
     memory: MemoryHandle,
-    home: PathBuf,
     talk: Talk,
 }
 
@@ -162,8 +160,9 @@ impl ThinkHooks for Watcher {
 
     fn index<'a>(&'a self, output: &'a think::UnitOutput) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(async move {
-            let saved = outputs::index(&self.memory, &self.home, output).await;
-            saved.map(drop).map_err(|error| error.message)
+            let request = OutputPutRequest { path: output.path.clone() };
+            let put = self.memory.ask(output.talent.as_str(), request).await;
+            put.map(drop).map_err(|error| error.message)
         })
     }
 }

@@ -6,6 +6,7 @@
 
 mod conversation;
 mod memories;
+mod servers;
 mod specs;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,6 +14,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use api::admin::ProcessKind;
+use api::hands::RunSpendRequest;
 use api::mind::ToolAskRequest;
 use api::render::untrusted;
 use api::{Error, Fault};
@@ -20,11 +22,12 @@ use llm::providers::{BoxFuture, ToolServer, ToolSpec};
 use mind::admin::AdminQuestion;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use talents::Facet;
-use talents::process::{ToolAnswer, ToolError, ToolScene, Toolbox};
+use talents::process::{Spending, ToolAnswer, ToolError, ToolScene, Toolbox};
 use talents::talent_files::ToolGrant;
+use talents::{Facet, TalentName};
 
 use crate::talents_host::memory::MemoryHandle;
+use crate::tool_servers::BETWEEN;
 use conversation::{InspectArgs, UndoArgs, word};
 
 pub use specs::specs;
@@ -66,6 +69,9 @@ impl MemoryTools {
     }
 
     async fn answer(&self, scene: &ToolScene, name: &str, args: Value) -> ToolResult<ToolAnswer> {
+        if name.contains(BETWEEN) {
+            return self.of_server(scene, name, args).await;
+        }
         let needed = match name {
             "memory_recall" | "memory_get" | "system_inspect" | "channel_list"
             | "worker_inspect" => ToolGrant::Read,
@@ -128,6 +134,10 @@ impl Toolbox for MemoryTools {
         Box::pin(self.answer(scene, name, args))
     }
 
+    fn others<'a>(&'a self, talent: &'a TalentName) -> BoxFuture<'a, (Vec<ToolSpec>, Vec<String>)> {
+        Box::pin(self.of_servers(talent))
+    }
+
     fn left_alone<'a>(
         &'a self,
         scene: &'a ToolScene,
@@ -137,6 +147,35 @@ impl Toolbox for MemoryTools {
         Box::pin(async move {
             // Who cannot say no does not: the call itself will tell what is wrong.
             self.memory.ask(scene.talent.as_str(), request).await.ok()?.left_alone
+        })
+    }
+
+    fn may_spend<'a>(
+        &'a self,
+        scene: &'a ToolScene,
+        wanted: Spending,
+    ) -> BoxFuture<'a, Result<u64, String>> {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "clamped to what a u64 holds"
+        )]
+        let micro_dollars = (wanted.dollars * 1e6).ceil().clamp(0.0, 1e15) as u64;
+        let request = RunSpendRequest {
+            run: scene.use_id.to_string(),
+            tokens: wanted.tokens,
+            tokens_min: wanted.tokens_min,
+            micro_dollars,
+        };
+        Box::pin(async move {
+            let answer = self.memory.ask(scene.talent.as_str(), request).await;
+            // Nobody who could grant it is nobody who does.
+            let answer =
+                answer.map_err(|error| format!("the budget cannot be asked: {}", error.message))?;
+            match answer.refused {
+                None => Ok(answer.granted),
+                Some(why) => Err(format!("{why}; `cortex budget` shows what is left")),
+            }
         })
     }
 

@@ -213,6 +213,7 @@ fn activity() -> Value {
 mod bounds;
 mod handover;
 mod others;
+mod rooms;
 mod runs;
 mod seed;
 mod wires;

@@ -14,9 +14,10 @@ async fn a_chat_uses_tools_and_cites_what_it_read() {
     let told = names(&events);
     assert_eq!(told[..2], ["start", "warning"], "tools that are not here are named");
     let told: Vec<&str> = told.into_iter().filter(|name| *name != "warning").collect();
-    assert_eq!(told[..4], ["start", "thinking", "text_delta", "thinking"]);
-    assert_eq!(told[4..8].iter().filter(|name| **name == "tool_start").count(), 2);
-    assert_eq!(told[8..], ["thinking", "text_delta", "finish"]);
+    assert_eq!(told[..4], ["start", "thinking", "text_delta", "usage"]);
+    assert_eq!(told[4], "thinking");
+    assert_eq!(told[5..9].iter().filter(|name| **name == "tool_start").count(), 2);
+    assert_eq!(told[9..], ["thinking", "text_delta", "usage", "finish"]);
     for event in &events {
         assert_eq!(event["use_id"], "17");
         assert!(event["ts"].is_i64());
@@ -51,10 +52,10 @@ async fn a_generator_writes_its_output_before_it_finishes() {
     // execution R33, R38, R39, R44, R75, R79, R80
     let stage = stage(vec![Ok(reply("# Release moved\n")), Ok(reply("# Again"))], &segment());
     let events = stage.one(activity()).await;
-    assert_eq!(names(&events), ["start", "thinking", "text_delta", "finish"]);
+    assert_eq!(names(&events), ["start", "thinking", "text_delta", "usage", "finish"]);
     let path = stage.dir.path().join("chronicle/20250109/120000_300/activity.md");
     assert_eq!(fs::read_to_string(&path).unwrap(), "# Release moved\n");
-    assert_eq!(events[3]["output_path"], path.to_str().unwrap());
+    assert_eq!(events[4]["output_path"], path.to_str().unwrap());
     {
         let calls = stage.script.calls.lock().unwrap();
         let ChatMessage::User { text } = &calls[0].messages[0] else { panic!() };
@@ -94,27 +95,37 @@ async fn nothing_to_read_and_switched_off_are_skips_and_ask_nobody() {
     assert!(stage.script.calls.lock().unwrap().is_empty());
 }
 
+// T17, execution R127
 #[tokio::test]
-async fn json_is_taken_out_of_talk_and_judged_without_being_refused() {
-    let good =
+async fn json_is_repaired_once_and_else_not_written() {
+    let odd =
         "Here:\n```json\n[{\"facet\": \"work\", \"activity\": \"a\", \"level\": \"odd\"}]\n```";
-    let stage = stage(vec![Ok(reply(good)), Ok(reply("no JSON at all"))], &segment());
+    let good = odd.replace("odd", "high");
+    let talk = || Ok(reply("no JSON at all"));
+    let stage = stage(vec![Ok(reply(odd)), Ok(reply(&good)), talk(), talk()], &segment());
     let mut request = activity();
     request["name"] = json!("facets");
     request["output"] = json!("json");
     let events = stage.one(request.clone()).await;
     let finish = events.last().unwrap();
-    assert_eq!(finish["schema_validation"]["valid"], false);
-    assert_eq!(finish["schema_validation"]["errors"][0]["path"], "$[0].level");
+    assert_eq!(finish["schema_validation"]["valid"], true);
+    assert_eq!(finish["usage"]["requests"], 2);
     let path = stage.dir.path().join("chronicle/20250109/120000_300/facets.json");
     let written: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
-    assert_eq!(written[0]["facet"], "work");
-    assert!(stage.script.calls.lock().unwrap()[0].schema.is_some());
+    assert_eq!(written[0]["level"], "high");
+    {
+        let calls = stage.script.calls.lock().unwrap();
+        assert!(calls[0].schema.is_some());
+        let Some(ChatMessage::User { text }) = calls[1].messages.last() else { panic!() };
+        assert!(text.contains("$[0].level"), "{text}");
+    }
     request["refresh"] = json!(true);
     let events = stage.one(request).await;
-    let finish = events.last().unwrap();
-    assert_eq!(finish["event"], "finish");
-    assert!(finish["warnings"][0].as_str().unwrap().contains("no JSON"));
+    let error = events.last().unwrap();
+    assert_eq!(error["event"], "error");
+    assert_eq!(error["reason_code"], "provider_response_invalid");
+    assert!(error["error"].as_str().unwrap().contains("no JSON"));
+    assert_eq!(fs::read_to_string(&path).unwrap().trim(), format!("{written:#}"), "as it was");
 }
 
 #[tokio::test]

@@ -71,10 +71,10 @@ async fn a_generator_is_asked_for_in_the_words_of_the_seed() {
         "model": "gemini-2.0-flash",
     });
     let events = stage.one(request).await;
-    assert_eq!(names(&events), ["start", "thinking", "text_delta", "finish"]);
+    assert_eq!(names(&events), ["start", "thinking", "text_delta", "usage", "finish"]);
     assert!(events.iter().all(|event| event["use_id"] == "1234567890123" && event["ts"].is_i64()));
     assert_eq!(events[0]["model"], "gemini-2.0-flash");
-    assert_eq!(events[3]["result"], "# Noon");
+    assert_eq!(events[4]["result"], "# Noon");
     let calls = stage.script.calls.lock().unwrap();
     let ChatMessage::User { text } = &calls[0].messages[0] else { panic!() };
     assert!(text.contains(TALK) && !text.contains("Something else"), "{text}");

@@ -2,8 +2,10 @@
 //!
 //! Live runs, recovery and the rebuilding of the index feed the same events through the same code.
 
-use api::run::{RunEvent, RunEventKind, RunOutcome, RunRecord, RunRequest, RunStatus};
-use serde_json::Value;
+use api::run::{
+    RunEvent, RunEventKind, RunOutcome, RunRecord, RunRequest, RunStatus, UsagePayload,
+};
+use serde_json::{Map, Value};
 
 use crate::{Day, TalentName, UseId};
 
@@ -43,6 +45,10 @@ pub(in crate::runner) struct Tally {
     infos: u64,
     /// Memories that tools gave so far.
     cited: Vec<Value>,
+    /// What requests took so far, for a run whose process cannot say it at the end.
+    usage: Map<String, Value>,
+    /// Dollars of them; nothing if the price of one is not known.
+    cost: Option<f64>,
 }
 
 impl Tally {
@@ -59,6 +65,8 @@ impl Tally {
             tools: 0,
             infos: 0,
             cited: Vec::new(),
+            usage: Map::new(),
+            cost: Some(0.0),
         }
     }
 
@@ -71,6 +79,7 @@ impl Tally {
             RunEventKind::Thinking => self.thinking += 1,
             RunEventKind::ToolStart => self.tools += 1,
             RunEventKind::ToolEnd => self.see_cited(event),
+            RunEventKind::Usage => self.see_usage(event),
             RunEventKind::Info => self.infos += 1,
             _ if event.is_terminal() => self.terminal = Some(event.clone()),
             _ => {}
@@ -84,6 +93,25 @@ impl Tally {
                 self.cited.push(memory.clone());
             }
         }
+    }
+
+    /// Adds up what a request took, also if its event has no more room in the log.
+    pub(in crate::runner) fn see_usage(&mut self, event: &RunEvent) {
+        let Some(UsagePayload { usage: Some(Value::Object(usage)), cost, .. }) = event.payload()
+        else {
+            return;
+        };
+        for (key, value) in usage {
+            let Some(count) = value.as_u64() else { continue };
+            let before = self.usage.get(&key).and_then(Value::as_u64).unwrap_or(0);
+            self.usage.insert(key, before.saturating_add(count).into());
+        }
+        self.cost = self.cost.zip(cost.flatten()).map(|(sum, one)| sum + one);
+    }
+
+    /// What requests took so far, and what that costs.
+    pub(in crate::runner) fn spent(&self) -> Option<(Value, Option<f64>)> {
+        (!self.usage.is_empty()).then(|| (Value::Object(self.usage.clone()), self.cost))
     }
 
     /// The memories that were read so far, in the order they were read.
@@ -126,8 +154,14 @@ impl Tally {
             thinking_count: self.thinking,
             tool_count: self.tools,
             info_count: self.infos,
-            usage: terminal.get("usage").filter(|usage| !usage.is_null()).cloned(),
-            cost: terminal.get("cost").and_then(Value::as_f64),
+            usage: match terminal.get("usage").filter(|usage| !usage.is_null()) {
+                Some(told) => Some(told.clone()),
+                None => self.spent().map(|(usage, _)| usage),
+            },
+            cost: match terminal.get("cost") {
+                Some(told) => told.as_f64(),
+                None => self.spent().and_then(|(_, cost)| cost),
+            },
             error_message: if completed { None } else { ended("error").map(shown) },
             prompt: asked("prompt").map(shown),
             cited: match terminal.get("cited").and_then(Value::as_array) {

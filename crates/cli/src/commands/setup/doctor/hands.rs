@@ -159,23 +159,42 @@ fn schedule(hands: &TalentContext, config: &Config, report: &mut DoctorReport) {
         Ok(None) => return report.ok("schedule", "no day has been worked on yet"),
         Err(error) => return report.refused("schedule", &error),
     };
-    if let Some(why) = &state.error {
-        let says = format!("the next day failed {} times: {why}", state.attempts);
-        report.warn("schedule", says, "`cortex talent log` shows the runs; it is tried again");
+    let mut waiting = 0;
+    for (day, record) in state.waiting() {
+        waiting += 1;
+        if waiting <= NAMED_MAX {
+            let why = record.error.as_deref().unwrap_or("it failed");
+            let says = format!("{day} is not done after {} tries: {why}", record.attempts);
+            let remedy = "it is tried again while the daemon runs, at once when a provider or the budget is back; \
+                          `cortex talent log` shows the runs";
+            report.warn("schedule", says, remedy);
+        }
     }
-    let behind = match behind(config, &state) {
-        Ok(behind) => behind,
+    if waiting > NAMED_MAX {
+        let says = format!("{} more days are not done", waiting - NAMED_MAX);
+        report.warn("schedule", says, "`cortex supervisor status` shows all of them");
+    }
+    if !state.left_out.is_empty() {
+        let named: Vec<&str> =
+            state.left_out.keys().rev().take(NAMED_MAX).map(String::as_str).collect();
+        let more = if state.left_out.len() > NAMED_MAX { ", …" } else { "" };
+        let says =
+            format!("{} days were left out: {}{more}", state.left_out.len(), named.join(", "));
+        report.warn("schedule", says, "`cortex think --day DAY` does one of them");
+    }
+    let missing = match missing(hands, config, &state) {
+        Ok(missing) => missing,
         Err(error) => return report.refused("schedule", &error),
     };
-    let done = state.done.as_deref().unwrap_or("-");
-    if behind > 0 && hands.can_think() {
-        let says = format!("{behind} days wait for their work; done until {done}");
+    if let (Some(first), true) = (missing.first(), hands.can_think()) {
+        let says = format!("{} days wait for their work, from {first} on", missing.len());
         report.warn(
             "schedule",
             says,
             "`cortex serve` does it; `cortex supervisor status` shows how far",
         );
-    } else if state.error.is_none() {
+    } else if waiting == 0 {
+        let done = state.done_until().unwrap_or("-");
         report.ok("schedule", format!("days are done until {done}"));
     }
 }
@@ -192,8 +211,8 @@ fn read(layout: &Layout) -> Result<Option<ScheduleState>> {
     }
 }
 
-/// Days that are over and not done.
-fn behind(config: &Config, state: &ScheduleState) -> Result<usize> {
+/// Days that are over, have something in them and were never worked on.
+fn missing(hands: &TalentContext, config: &Config, state: &ScheduleState) -> Result<Vec<Day>> {
     let runner: RunnerSettings = config.section("runner", &[])?;
     let supervisor: SupervisorSettings = config.section("supervisor", &[])?;
     let name = if supervisor.zone.is_empty() { runner.zone } else { supervisor.zone };
@@ -204,11 +223,19 @@ fn behind(config: &Config, state: &ScheduleState) -> Result<usize> {
             Error::invalid("schedule", format!("the time zone {name:?} is not known"))
         })?
     };
-    let Some(done) = state.done.as_deref().and_then(|day| Day::parse(day).ok()) else {
-        return Ok(0);
+    let Some(since) = state.since.as_deref().and_then(|day| Day::parse(day).ok()) else {
+        return Ok(Vec::new());
     };
     let now = Timestamp::from_millisecond(SystemEnvironment.now()?.0)
         .map_err(|error| Error::internal(format!("the clock: {error}")))?;
     let calendar = Calendar { zone, catch_up_days_max: supervisor.catch_up_days_max };
-    Ok(calendar.due(done, now).days.len())
+    let today = calendar.today(now);
+    let all = talents::chronicle::days(&hands.layout)
+        .map_err(|error| Error::internal(error.to_string()))?;
+    let is_missing = |day: &Day| {
+        let name = day.to_string();
+        let known = state.days.contains_key(&name) || state.left_out.contains_key(&name);
+        *day >= since && *day < today && !known
+    };
+    Ok(all.into_iter().filter(is_missing).collect())
 }

@@ -5,7 +5,7 @@ use ::talents::runner::log::index::RunIndex;
 use ::talents::runner::log::read;
 use ::talents::{Layout, TalentName, UseId};
 use api::Error;
-use api::run::{RunEvent, RunEventKind, RunQuery};
+use api::run::{RunEvent, RunEventKind, RunQuery, RunRecord};
 use clap::Args;
 use daemon::talents_host::event_summary::summary;
 use jiff::Timestamp;
@@ -81,6 +81,17 @@ pub(super) fn run(
     Ok(())
 }
 
+/// What a run took, if a model was asked.
+fn spent(row: &RunRecord) -> String {
+    let count = |key: &str| row.usage.as_ref().and_then(|usage| usage[key].as_u64()).unwrap_or(0);
+    let tokens = count("total_tokens").max(count("input_tokens") + count("output_tokens"));
+    match (tokens, row.cost) {
+        (0, _) => String::new(),
+        (_, None) => format!("  {tokens} tokens"),
+        (_, Some(dollars)) => format!("  {tokens} tokens, ${dollars:.4}"),
+    }
+}
+
 fn list(args: &LogArgs, layout: &Layout, out: &mut Output) -> CommandResult {
     let unread = |error| Failure::Io { what: layout.runs().display().to_string(), error };
     let name = args.which.as_deref().map(TalentName::parse).transpose();
@@ -121,11 +132,12 @@ fn list(args: &LogArgs, layout: &Layout, out: &mut Output) -> CommandResult {
         let facet = row.facet.as_ref().map(|facet| format!("/{facet}")).unwrap_or_default();
         let seconds = std::time::Duration::from_millis(row.runtime_ms).as_secs_f64();
         out.line(format_args!(
-            "{:<14} {}  {:<20} {seconds:>7.1} s  {}",
+            "{:<14} {}  {:<20} {seconds:>7.1} s  {}{}",
             row.use_id,
             clock(&row.use_id),
             format!("{}{facet}", row.name),
-            plain(&how)
+            plain(&how),
+            spent(row)
         ))?;
     }
     if live.is_empty() && runs.is_empty() {

@@ -1,5 +1,6 @@
 //! `cortex talent`: the talents of a home. One file per step.
 
+mod approvals;
 mod cancel;
 mod check;
 mod confined;
@@ -8,6 +9,7 @@ mod exec;
 mod explain;
 mod list;
 mod log;
+mod new;
 mod run;
 mod show;
 
@@ -43,6 +45,10 @@ enum TalentStep {
     Run(Box<run::RunArgs>),
     Log(log::LogArgs),
     Cancel(cancel::CancelArgs),
+    Approvals(approvals::ApprovalsArgs),
+    Approve(approvals::ApproveArgs),
+    Deny(approvals::DenyArgs),
+    New(new::NewArgs),
     Doctor(doctor::DoctorArgs),
     List(list::ListArgs),
     Show(show::ShowArgs),
@@ -64,6 +70,10 @@ pub(crate) fn run(
         TalentStep::Run(args) => run::run(args, globals, env, out),
         TalentStep::Log(args) => log::run(args, globals, &env, out),
         TalentStep::Cancel(args) => cancel::run(args, globals, &env, out),
+        TalentStep::Approvals(args) => approvals::list(args, globals, &env, out),
+        TalentStep::Approve(args) => approvals::approve(args, globals, &env, out),
+        TalentStep::Deny(args) => approvals::deny(args, globals, &env, out),
+        TalentStep::New(args) => new::run(args, globals, &env, out),
         TalentStep::Doctor(args) => doctor::run(args, globals, &env, out),
         TalentStep::List(args) => list::run(args, globals, &env, out),
         TalentStep::Show(args) => show::run(args, globals, &env, out),
