@@ -37,6 +37,7 @@ pub mod graph;
 pub mod handle;
 pub mod health;
 pub mod history;
+pub mod hook;
 pub mod journal;
 pub mod memory;
 pub mod mind;

@@ -7,7 +7,7 @@
 //! - `catalog`: how far each source was read; `words`: the index; both can be made again from segments (`rebuild`).
 //! - `sweep`, `source_file`, `reading`: what changed, and reading on from there. `forget`: tombstones, then bytes.
 //! - `browse`, `search`, `mine`: what can be asked. `drift`: whether agents write what we know.
-//!   `store`: [`Past`], all of it open together, on a `disk`.
+//!   `transcript`: one record, without a store. `store`: [`Past`], all of it open together, on a `disk`.
 //!
 //! What must stay true: no text is stored unmasked; a source is only ever read; a number of a turn that was given
 //! stays; nothing needs a source that is gone; there is no clock, no network and no environment: they come in.
@@ -43,6 +43,7 @@ mod sweep;
 mod times;
 mod tombstones;
 mod tools;
+mod transcript;
 mod words;
 
 pub use browse::{
@@ -68,3 +69,4 @@ pub use session::{ItemBody, PastAgent, PastItem, SessionInfo, SessionKind};
 pub use store::Past;
 pub use surroundings::{HostSystem, PastSurroundings, VARIABLES};
 pub use tombstones::{MemoryTombstones, TombstoneGroup, Tombstones};
+pub use transcript::{TranscriptPlace, TranscriptReading, read_transcript};

@@ -39,9 +39,14 @@ pub fn render(agent: Agent, event: EventName, reply: &HookReply) -> Vec<u8> {
     bytes
 }
 
-/// The shape that Claude Code brought up and others took over. Only these two events have a place for context.
+/// The shape that Claude Code brought up and others took over. Only these events have a place for context.
 fn specific(agent: Agent, event: EventName, context: &str) -> Option<Value> {
-    if !matches!(event, EventName::SessionStart | EventName::PromptSubmit) {
+    use EventName as E;
+    let takes = match agent {
+        Agent::GeminiCli => matches!(event, E::SessionStart | E::PromptSubmit),
+        _ => matches!(event, E::SessionStart | E::PromptSubmit | E::PreTool),
+    };
+    if !takes {
         return None;
     }
     let name = event.wire_name(agent)?;

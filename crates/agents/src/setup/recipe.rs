@@ -15,13 +15,15 @@ use crate::setup::{json, toml};
 pub(super) const SERVER: &str = "cortex";
 /// What the first line of a file that is ours alone says.
 pub(super) const SIGNATURE: &str = "Written by `cortex setup";
-/// Events that settings subscribe to. `Stop` is not among them: it fires after every answer.
-const SUBSCRIBED: [EventName; 5] = [
+/// Events that settings subscribe to.
+const SUBSCRIBED: [EventName; 7] = [
     EventName::SessionStart,
     EventName::PromptSubmit,
+    EventName::PreTool,
     EventName::PreCompact,
     EventName::SessionEnd,
     EventName::SubagentStop,
+    EventName::Stop,
 ];
 
 /// One file and what belongs into it.
@@ -162,7 +164,7 @@ fn hooks(agent: Agent, launch: &Launch) -> Vec<Entry> {
         let Some(name) = event.wire_name(agent) else { continue };
         let line = launch.hook_line(event, agent);
         let seconds = event.limit_seconds();
-        let value = match agent {
+        let mut value = match agent {
             Agent::Cursor => json!({ "command": line, "timeout": seconds }),
             Agent::GeminiCli => {
                 let hook = json!({
@@ -175,6 +177,9 @@ fn hooks(agent: Agent, launch: &Launch) -> Vec<Entry> {
                 json!({ "hooks": [hook] })
             }
         };
+        if let Some(matcher) = event.matcher(agent) {
+            value["matcher"] = json!(matcher);
+        }
         entries.push(Entry::element(&["hooks", name], value, mark(event, agent)));
     }
     entries

@@ -4,7 +4,7 @@
 //! - `hits`: what a search found. `memories`: single memories, timelines, walks.
 //! - `context`: what an agent should know when it starts, within a budget.
 //! - `changes`: what became of a save, an update, a session.
-//! - `excerpt`: texts made shorter.
+//! - `hook`: what hooks add to a conversation. `excerpt`: texts made shorter.
 //!
 //! What must stay true: text and structure say the same, and both fit the reader's room; where a tool of the reader
 //! does what a hint proposes, the hint names the tool, and no other is named; what is left out is said; text of
@@ -14,6 +14,7 @@ mod changes;
 mod context;
 mod excerpt;
 mod hits;
+mod hook;
 mod memories;
 mod reader;
 
@@ -23,6 +24,9 @@ pub use changes::{
 };
 pub use context::{ContextRoom, ContextText, PROPOSED, RULES, RULES_SHARE_PERCENT, context};
 pub use hits::{found, found_by_rank};
+pub use hook::{
+    BriefingLine, BriefingSection, ToldMemory, briefing, may_be_told, recalled,
+};
 pub use memories::{memory, timeline, walked};
 pub use reader::{
     AnswerForModel, CONTEXT_TOKENS, LIST_TOKENS, ModelReader, SEARCH_TOKENS, TOKENS_MIN,
