@@ -19,9 +19,6 @@ pub struct HookReply {
 pub fn render(agent: Agent, event: EventName, reply: &HookReply) -> Vec<u8> {
     let context = reply.context.as_deref().filter(|text| !text.trim().is_empty());
     let value = match agent {
-        Agent::ClaudeCode | Agent::Codex | Agent::VsCode | Agent::Windsurf => {
-            context.and_then(|context| specific(Agent::ClaudeCode, event, context))
-        }
         Agent::GeminiCli => Some(
             context
                 .and_then(|context| specific(agent, event, context))
@@ -32,6 +29,7 @@ pub fn render(agent: Agent, event: EventName, reply: &HookReply) -> Vec<u8> {
         Agent::OpenCode => {
             Some(context.map_or_else(|| json!({}), |context| json!({ "context": context })))
         }
+        _ => context.and_then(|context| specific(Agent::ClaudeCode, event, context)),
     };
     let Some(value) = value else { return Vec::new() };
     let mut bytes = value.to_string().into_bytes();

@@ -36,6 +36,7 @@ const RULES_SHARE: usize = 200;
 const STOPPED_SHARE: usize = 240;
 const GOALS_SHARE: usize = 90;
 const DECISIONS_SHARE: usize = 220;
+const PERSONAL_SHARE: usize = 60;
 const NEWS_SHARE: usize = 110;
 /// Memories of each section that are looked at.
 const LINES_MAX: usize = 12;
@@ -118,6 +119,13 @@ impl Service {
             matches!(&known.body.fields, Fields::Goal(goal) if goal.status == GoalStatus::Active)
         });
         let decisions = of(&|known| is(known, MemoryType::Decision));
+        let personal = of(&|known| {
+            known.head.scope == Scope::Personal
+                && !is_rule(known)
+                && !is(known, MemoryType::Decision)
+                && !is(known, MemoryType::Goal)
+                && !is(known, MemoryType::Event)
+        });
         let news = of(&|known| {
             since.is_some_and(|since| known.head.updated > since)
                 && !is_rule(known)
@@ -131,6 +139,7 @@ impl Service {
             section("Where work stopped:", stopped(known, subject), STOPPED_SHARE),
             section("Open goals:", whole(goals), GOALS_SHARE),
             section("Decisions:", whole(decisions), DECISIONS_SHARE),
+            section("Of the person:", whole(personal), PERSONAL_SHARE),
             section("New since you were last here:", whole(news), NEWS_SHARE),
         ]
     }
@@ -139,11 +148,12 @@ impl Service {
     fn known(&self, reading: &Reading, project: Option<&str>) -> Result<Vec<Known>> {
         let view = reading.view();
         let (mut heads, mut taken) = (Vec::new(), BTreeSet::new());
-        let mut look = |index: &keys::Index, max: usize, here: bool| -> Result<()> {
+        let mut look = |index: &keys::Index, max: usize, here: bool, of_person: bool| -> Result<()> {
             let mut left = max;
             view.scan_index(index, None, true, &mut |id: MemoryId| {
                 let head = view.required_head(id)?;
-                let wanted = here || head.scope == Scope::Personal || head.project.is_none();
+                let is_personal = head.scope == Scope::Personal;
+                let wanted = here || is_personal || (head.project.is_none() && !of_person);
                 if wanted && views::is_live(&head) && taken.insert(id) {
                     heads.push(head);
                 }
@@ -153,7 +163,7 @@ impl Service {
             Ok(())
         };
         if let Some(project) = project {
-            look(&keys::by_project(project), LOOKED_AT, true)?;
+            look(&keys::by_project(project), LOOKED_AT, true, false)?;
         }
         for kind in [
             MemoryType::Constraint,
@@ -161,7 +171,10 @@ impl Service {
             MemoryType::Goal,
             MemoryType::Decision,
         ] {
-            look(&keys::by_type(kind), LOOKED_AT_ELSEWHERE, false)?;
+            look(&keys::by_type(kind), LOOKED_AT_ELSEWHERE, false, false)?;
+        }
+        for kind in [MemoryType::Identity, MemoryType::Fact, MemoryType::Pattern] {
+            look(&keys::by_type(kind), LOOKED_AT_ELSEWHERE, false, true)?;
         }
         let mut known = Vec::new();
         for head in heads {

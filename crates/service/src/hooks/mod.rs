@@ -10,7 +10,7 @@
 mod briefing;
 mod prompt_recall;
 mod session_digest;
-pub(crate) mod stated;
+mod stated;
 mod switches;
 mod told;
 mod tool_recall;
@@ -30,6 +30,7 @@ use crate::error::{Error, Result};
 use crate::{Service, lock};
 use switches::HookSwitches;
 
+pub use stated::{StatedCounts, stated_precision};
 pub(crate) use told::ToldLog;
 
 /// Whose session it is.

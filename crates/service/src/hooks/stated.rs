@@ -2,7 +2,7 @@
 //!
 //! What must stay true: pure; only what addresses how work is to be done from now on counts, not what describes how a
 //! program behaves, asks something, or is meant for the task at hand; nothing inside code or quotations is looked at.
-//! `stated_labelled.tsv` holds labelled prompts; `precision` counts on them, and a test holds the bar.
+//! `stated_labelled.tsv` holds labelled prompts; `stated_precision` counts on them, and a test holds the bar.
 
 use std::sync::LazyLock;
 
@@ -211,21 +211,24 @@ fn sentences(text: &str) -> Vec<String> {
 /// Prompts with what they state, as people labelled them: language, label, prompt.
 const LABELLED: &str = include_str!("stated_labelled.tsv");
 
-/// How well statements are told from other sentences, in one language.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct StatedCounts {
-    pub(crate) prompts: usize,
+/// How well statements of one kind are told from other sentences, in one language.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct StatedCounts {
+    pub language: String,
+    /// rule or preference.
+    pub kind: &'static str,
+    pub prompts: usize,
     /// Taken for a statement, and one of that kind.
-    pub(crate) right: usize,
+    pub right: usize,
     /// Taken for one without being so.
-    pub(crate) wrong: usize,
+    pub wrong: usize,
     /// A statement that was not taken for one.
-    pub(crate) missed: usize,
+    pub missed: usize,
 }
 
-/// The counts on the labelled prompts: language, kind, counts.
-pub(crate) fn precision() -> Vec<(String, StatedType, StatedCounts)> {
-    let mut table: Vec<(String, StatedType, StatedCounts)> = Vec::new();
+/// The counts on the labelled prompts, by language and kind.
+pub fn stated_precision() -> Vec<StatedCounts> {
+    let mut table: Vec<StatedCounts> = Vec::new();
     for line in LABELLED.lines().filter(|line| !line.starts_with('#')) {
         let mut columns = line.splitn(3, '\t');
         let (Some(language), Some(label), Some(prompt)) =
@@ -234,21 +237,21 @@ pub(crate) fn precision() -> Vec<(String, StatedType, StatedCounts)> {
             continue;
         };
         let found = stated(prompt);
-        for kind in [StatedType::Rule, StatedType::Preference] {
-            let is_one = label == (if kind == StatedType::Rule { "rule" } else { "preference" });
+        for (kind, name) in [(StatedType::Rule, "rule"), (StatedType::Preference, "preference")] {
             let is_taken = found.iter().any(|rule| rule.kind == kind);
-            let place = table
-                .iter()
-                .position(|(known, its, _)| known == language && *its == kind)
-                .unwrap_or_else(|| {
-                    table.push((language.to_owned(), kind, StatedCounts::default()));
-                    table.len() - 1
-                });
-            let counts = &mut table[place].2;
+            let known =
+                table.iter().position(|counts| counts.language == language && counts.kind == name);
+            let place = known.unwrap_or_else(|| {
+                let language = language.to_owned();
+                let (prompts, right, wrong, missed) = (0, 0, 0, 0);
+                table.push(StatedCounts { language, kind: name, prompts, right, wrong, missed });
+                table.len() - 1
+            });
+            let counts = &mut table[place];
             counts.prompts += 1;
-            counts.right += usize::from(is_one && is_taken);
-            counts.wrong += usize::from(!is_one && is_taken);
-            counts.missed += usize::from(is_one && !is_taken);
+            counts.right += usize::from(label == name && is_taken);
+            counts.wrong += usize::from(label != name && is_taken);
+            counts.missed += usize::from(label == name && !is_taken);
         }
     }
     table
@@ -261,15 +264,15 @@ mod tests {
     // S13: precision of at least .9 for each language and kind, on several hundred labelled prompts.
     #[test]
     fn statements_are_told_from_other_sentences() {
-        let table = precision();
-        let mut prompts = 0;
-        for (language, kind, counts) in &table {
-            let StatedCounts { right, wrong, missed, .. } = counts;
-            assert!(*right >= 5, "{language} {kind:?}: {counts:?}");
-            assert!(right * 10 >= (right + wrong) * 9, "{language} {kind:?}: {counts:?}");
-            assert!(right * 10 >= (right + missed) * 6, "{language} {kind:?}: {counts:?}");
-            prompts += if *kind == StatedType::Rule { counts.prompts } else { 0 };
+        let table = stated_precision();
+        for counts in &table {
+            let StatedCounts { right, wrong, missed, .. } = *counts;
+            assert!(right >= 5, "{counts:?}");
+            assert!(right * 10 >= (right + wrong) * 9, "{counts:?}");
+            assert!(right * 10 >= (right + missed) * 6, "{counts:?}");
         }
+        let prompts: usize =
+            table.iter().filter(|counts| counts.kind == "rule").map(|counts| counts.prompts).sum();
         assert!(prompts >= 300, "{prompts}");
         assert_eq!(table.len(), 10);
     }
