@@ -384,7 +384,7 @@ fn a_session_becomes_one_event_its_rules_and_its_fix() {
     home.stop(HookMoment::Stop, "s1", &path);
     std::fs::write(&path, &whole).unwrap();
     let made = home.stop(HookMoment::Stop, "s1", &path).captured;
-    assert_eq!(made.len(), 1, "the event is updated, the rest is as it was");
+    assert_eq!(made.len(), 2, "the event and the fix; the rule was there");
     assert_eq!(home.stop(HookMoment::PreCompact, "s1", &path).captured, Vec::<u64>::new());
     let mut kinds = home.kinds();
     kinds.sort();

@@ -82,7 +82,7 @@ fn what_is_captured_is_listed_and_undone_by_one_command() {
     for event in ["stop", "stop", "session-end"] {
         assert_eq!(home.piped(&["hook", event], input.as_bytes()).ok().out, "");
     }
-    let listed = || home.run(&["list", "--project", "web", "--json"]).ok().out;
+    let listed = || home.run(&["search", "*", "--project", "web", "--json"]).ok().out;
     let before = listed();
     assert!(before.contains("From now on use pnpm") && before.contains("write the docs"), "{before}");
     let log = home.run(&["mind", "log"]).ok().out;

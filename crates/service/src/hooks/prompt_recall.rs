@@ -1,11 +1,16 @@
 //! Memories that answer a prompt, told before the agent begins: one to three, or none.
 //!
 //! What must stay true: only what relevance calls strong is told, once per session, of this project and of the person;
-//! private blocks of a prompt are not searched for.
+//! private blocks of a prompt are not searched for. Relevance was fitted on stores of many memories and promises less in
+//! small ones, where words are rare by chance: there less is asked of it (`needed`), and a word in common besides.
+
+use std::collections::BTreeSet;
 
 use api::hook::RECALL_TOKENS_MAX;
 use api::render::model::{ToldMemory, may_be_told, recalled};
 use api::search::{HitView, SearchRequest};
+
+use recall::ranker::{AnswerLevel, Ranker};
 
 use super::HookSubject;
 use crate::caller::Caller;
@@ -23,6 +28,12 @@ const BEGINNING_CHARS: usize = 900;
 const END_CHARS: usize = 300;
 /// Words without which a prompt asks nothing: "go on", "yes, do that".
 const WORDS_MIN: usize = 3;
+/// Thousandths of relevance that are asked for in a store of at most so many memories, as a share of the way to strong.
+const SMALL_STORE: [(u64, u16); 3] = [(100, 0), (300, 250), (1_000, 500)];
+/// Where that way begins: among thirty memories no unrelated prompt of `tests/hooks.rs` comes to it.
+const RELEVANCE_MIN: u16 = 80;
+/// Letters by which two forms of a word are taken for the same, and below which a word says little.
+const STEM_CHARS: usize = 4;
 /// Below so many tokens of room a session is not told anything.
 const ROOM_MIN: usize = 40;
 
@@ -47,11 +58,20 @@ impl Service {
             ..SearchRequest::default()
         };
         let here = self.project(caller, None).unwrap_or_default();
+        let live = {
+            let (_, reading) = self.reading(caller)?;
+            reading.view().counters()?.live()
+        };
+        let needed = needed(live);
         let found = self.search(caller, request)?;
         let memories: Vec<ToldMemory> = found
             .hits
             .iter()
-            .filter(|hit| hit.level == "strong" && hit.standing == "current")
+            .filter(|hit| hit.standing == "current")
+            .filter(|hit| {
+                let says = || shares_word(&question, &format!("{} {}", hit.title, hit.preview));
+                hit.level == "strong" || (hit.relevance >= needed && says())
+            })
             .filter(|hit| hit.scope == "personal" || hit.project == here)
             // What this session saved itself, it knows.
             .filter(|hit| subject.session.is_none_or(|id| hit.session_id != id))
@@ -63,6 +83,36 @@ impl Service {
         Ok(recalled(HEADING, &memories, &question, room))
     }
 }
+
+/// The least relevance, in thousandths, that counts as strong in a store of so many memories.
+fn needed(live: u64) -> u16 {
+    let ranker = Ranker::shared();
+    let strong = (0..=1_000).find(|r| ranker.level(*r) == AnswerLevel::Strong).unwrap_or(1_000);
+    let Some((_, share)) = SMALL_STORE.into_iter().find(|(most, _)| live <= *most) else {
+        return strong;
+    };
+    let way = u32::from(strong.saturating_sub(RELEVANCE_MIN)) * u32::from(share) / 1_000;
+    RELEVANCE_MIN + u16::try_from(way).unwrap_or(0)
+}
+
+/// Whether a text has a word of the question that says something.
+fn shares_word(question: &str, text: &str) -> bool {
+    let stems = |text: &str| -> BTreeSet<String> {
+        text.split(|c: char| !c.is_alphanumeric())
+            .filter(|word| word.chars().count() >= STEM_CHARS || !word.is_ascii())
+            .map(|word| word.to_lowercase())
+            .filter(|word| !ORDINARY.contains(&word.as_str()))
+            .map(|word| word.chars().take(STEM_CHARS).collect())
+            .collect()
+    };
+    !stems(question).is_disjoint(&stems(text))
+}
+
+/// Words that stand in any question.
+const ORDINARY: [&str; 24] = [
+    "which", "what", "when", "where", "does", "this", "that", "with", "from", "have", "please", "make", "about",
+    "they", "them", "there", "would", "could", "should", "into", "your", "need", "want", "show",
+];
 
 fn told(hit: &HitView) -> ToldMemory {
     let day = hit.happened_at.as_deref().unwrap_or(&hit.created_at);

@@ -437,7 +437,7 @@ impl Myself {
             .ask(&["past", "sessions"])
             .ok()
             .and_then(|answer| title(&answer).or_else(|| newest(&answer)))
-            .or_else(|| self.ask(&["list"]).ok().and_then(|answer| newest(&answer)));
+            .or_else(|| self.ask(&["search", "*"]).ok().and_then(|all| newest(&all["hits"][0])));
         let Some(question) = question.filter(|text| !text.trim().is_empty()) else {
             return (None, None);
         };
