@@ -95,7 +95,14 @@ impl Agent {
         use Agent as A;
         matches!(
             self,
-            A::Cursor | A::VsCode | A::Windsurf | A::Zed | A::Cline | A::Roo | A::Continue | A::ClaudeDesktop
+            A::Cursor
+                | A::VsCode
+                | A::Windsurf
+                | A::Zed
+                | A::Cline
+                | A::Roo
+                | A::Continue
+                | A::ClaudeDesktop
         )
     }
 }

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     activity, admin, archive, attest, audit, auditor, backup, bulletin, bundle, capture, change,
-    channel, compact, context, find, grants, graph, health, history, hook, journal, mind, past, projects,
-    prompt, proof, read, save, score, search, session, stats, timeline, upkeep,
+    channel, compact, context, find, grants, graph, health, history, hook, journal, mind, past,
+    projects, prompt, proof, read, save, score, search, session, stats, timeline, upkeep,
 };
 
 /// A request, and what it is answered with.

@@ -85,7 +85,8 @@ pub fn read_transcript(
         reader.grows() && before.version == reader.version() && before.offset <= size
     });
     let before = before.filter(|before| {
-        fingerprints(&mut file, before.offset).is_ok_and(|found| found == (before.head, before.tail))
+        fingerprints(&mut file, before.offset)
+            .is_ok_and(|found| found == (before.head, before.tail))
     });
     let (from, memory) =
         before.map_or_else(|| (0, ReaderMemory::default()), |b| (b.offset, b.memory.clone()));

@@ -23,36 +23,148 @@ use tempfile::TempDir;
 
 /// Thirty memories of a project, as agents and people save them: kind, title, content.
 const MEMORIES: [(&str, &str, &str); 30] = [
-    ("decision", "Use redb for the session store", "We keep sessions in redb because it is one file and survives a crash."),
-    ("decision", "Rate limit the login endpoint", "Login allows five attempts per minute and address, counted in memory."),
-    ("bugfix", "Cart total was wrong for mixed VAT", "The cart summed net prices before rounding; src/cart/total.rs rounds per line now."),
-    ("config", "Staging runs on port 8443", "The staging server listens on 8443 behind nginx; the certificate renews by certbot."),
-    ("decision", "Invoices are numbered per year", "Invoice numbers start at 1 each January and carry the year, as accounting asked."),
-    ("bugfix", "Images were rotated on upload", "EXIF orientation was dropped by the thumbnailer; we rotate before we strip metadata."),
-    ("architecture", "Payments go through the outbox", "The checkout writes an outbox row, and the worker calls the payment provider from it."),
-    ("discovery", "The search index needs 2 GB", "Rebuilding the product search index takes two gigabytes of memory and nine minutes."),
-    ("decision", "Emails are sent with Postmark", "We chose Postmark over SES because of its bounce handling."),
-    ("config", "Feature flags live in flags.yaml", "Flags are read from config/flags.yaml at start; a change needs a restart."),
-    ("bugfix", "Worker lost jobs on deploy", "The worker ignored SIGTERM; it now finishes its job and exits within thirty seconds."),
-    ("decision", "Prices are integers in cents", "Money is kept as integer cents with a currency code, never as floats."),
-    ("pattern", "Repositories return domain types", "Database modules never leak rows; they return domain structs."),
-    ("discovery", "The warehouse API times out at night", "Between 2 and 4 the warehouse API is in maintenance and answers 503."),
-    ("decision", "Customers log in with magic links", "Passwords were dropped; a link by mail is valid for fifteen minutes."),
-    ("config", "The nightly backup goes to Glacier", "At 3:30 the dump is encrypted with age and copied to Glacier."),
-    ("bugfix", "Discount codes were case-sensitive", "Codes are upper-cased before they are looked up in src/discount.rs."),
-    ("architecture", "The catalogue is cached for an hour", "Catalogue pages are cached in Redis for an hour, keyed by locale and currency."),
-    ("decision", "Translations are kept in Fluent files", "We moved from gettext to Fluent because of plurals."),
-    ("learning", "Stripe webhooks arrive twice", "Webhook events are delivered more than once; we keep the event id and skip repeats."),
-    ("decision", "Drop support for Internet Explorer", "Less than a thousandth of orders came from it in 2025."),
+    (
+        "decision",
+        "Use redb for the session store",
+        "We keep sessions in redb because it is one file and survives a crash.",
+    ),
+    (
+        "decision",
+        "Rate limit the login endpoint",
+        "Login allows five attempts per minute and address, counted in memory.",
+    ),
+    (
+        "bugfix",
+        "Cart total was wrong for mixed VAT",
+        "The cart summed net prices before rounding; src/cart/total.rs rounds per line now.",
+    ),
+    (
+        "config",
+        "Staging runs on port 8443",
+        "The staging server listens on 8443 behind nginx; the certificate renews by certbot.",
+    ),
+    (
+        "decision",
+        "Invoices are numbered per year",
+        "Invoice numbers start at 1 each January and carry the year, as accounting asked.",
+    ),
+    (
+        "bugfix",
+        "Images were rotated on upload",
+        "EXIF orientation was dropped by the thumbnailer; we rotate before we strip metadata.",
+    ),
+    (
+        "architecture",
+        "Payments go through the outbox",
+        "The checkout writes an outbox row, and the worker calls the payment provider from it.",
+    ),
+    (
+        "discovery",
+        "The search index needs 2 GB",
+        "Rebuilding the product search index takes two gigabytes of memory and nine minutes.",
+    ),
+    (
+        "decision",
+        "Emails are sent with Postmark",
+        "We chose Postmark over SES because of its bounce handling.",
+    ),
+    (
+        "config",
+        "Feature flags live in flags.yaml",
+        "Flags are read from config/flags.yaml at start; a change needs a restart.",
+    ),
+    (
+        "bugfix",
+        "Worker lost jobs on deploy",
+        "The worker ignored SIGTERM; it now finishes its job and exits within thirty seconds.",
+    ),
+    (
+        "decision",
+        "Prices are integers in cents",
+        "Money is kept as integer cents with a currency code, never as floats.",
+    ),
+    (
+        "pattern",
+        "Repositories return domain types",
+        "Database modules never leak rows; they return domain structs.",
+    ),
+    (
+        "discovery",
+        "The warehouse API times out at night",
+        "Between 2 and 4 the warehouse API is in maintenance and answers 503.",
+    ),
+    (
+        "decision",
+        "Customers log in with magic links",
+        "Passwords were dropped; a link by mail is valid for fifteen minutes.",
+    ),
+    (
+        "config",
+        "The nightly backup goes to Glacier",
+        "At 3:30 the dump is encrypted with age and copied to Glacier.",
+    ),
+    (
+        "bugfix",
+        "Discount codes were case-sensitive",
+        "Codes are upper-cased before they are looked up in src/discount.rs.",
+    ),
+    (
+        "architecture",
+        "The catalogue is cached for an hour",
+        "Catalogue pages are cached in Redis for an hour, keyed by locale and currency.",
+    ),
+    (
+        "decision",
+        "Translations are kept in Fluent files",
+        "We moved from gettext to Fluent because of plurals.",
+    ),
+    (
+        "learning",
+        "Stripe webhooks arrive twice",
+        "Webhook events are delivered more than once; we keep the event id and skip repeats.",
+    ),
+    (
+        "decision",
+        "Drop support for Internet Explorer",
+        "Less than a thousandth of orders came from it in 2025.",
+    ),
     ("config", "Log level is set by RUST_LOG", "Production runs with info, staging with debug."),
-    ("bugfix", "Timezone of delivery dates", "Delivery dates were shown a day early for customers west of Greenwich."),
-    ("pattern", "Migrations are backwards compatible", "A column is added, filled, used and only later dropped, over two releases."),
-    ("decision", "The admin uses server-side rendering", "HTMX with templates instead of a single page application."),
-    ("discovery", "Vendor CSV uses Windows-1252", "The price list of the vendor is not UTF-8; it is decoded as Windows-1252."),
+    (
+        "bugfix",
+        "Timezone of delivery dates",
+        "Delivery dates were shown a day early for customers west of Greenwich.",
+    ),
+    (
+        "pattern",
+        "Migrations are backwards compatible",
+        "A column is added, filled, used and only later dropped, over two releases.",
+    ),
+    (
+        "decision",
+        "The admin uses server-side rendering",
+        "HTMX with templates instead of a single page application.",
+    ),
+    (
+        "discovery",
+        "Vendor CSV uses Windows-1252",
+        "The price list of the vendor is not UTF-8; it is decoded as Windows-1252.",
+    ),
     ("config", "Secrets come from Vault", "The deploy job reads secrets from Vault under kv/shop."),
-    ("architecture", "Orders are an event stream", "An order's state is folded from its events; snapshots are taken every fifty."),
-    ("decision", "Return window is thirty days", "Legal settled on thirty days from delivery, sale items included."),
-    ("learning", "Playwright needs --workers=1 in CI", "End-to-end tests share one database, so they run with one worker."),
+    (
+        "architecture",
+        "Orders are an event stream",
+        "An order's state is folded from its events; snapshots are taken every fifty.",
+    ),
+    (
+        "decision",
+        "Return window is thirty days",
+        "Legal settled on thirty days from delivery, sale items included.",
+    ),
+    (
+        "learning",
+        "Playwright needs --workers=1 in CI",
+        "End-to-end tests share one database, so they run with one worker.",
+    ),
 ];
 
 /// Prompts that one of them answers.
@@ -225,7 +337,13 @@ fn prompts_that_memory_answers_are_told_and_others_are_not() {
         told
     };
     let (right, wrong) = (told(&ANSWERABLE), told(&UNRELATED));
-    println!("answerable {} of {}; unrelated {} of {}", right.len(), ANSWERABLE.len(), wrong.len(), UNRELATED.len());
+    println!(
+        "answerable {} of {}; unrelated {} of {}",
+        right.len(),
+        ANSWERABLE.len(),
+        wrong.len(),
+        UNRELATED.len()
+    );
     assert!(right.len() * 10 >= ANSWERABLE.len() * 6, "{}", right.join("\n"));
     assert!(wrong.len() * 100 <= UNRELATED.len() * 3, "{}", wrong.join("\n"));
 }
@@ -351,22 +469,33 @@ fn line(n: usize, role: &str, content: &serde_json::Value) -> String {
 }
 
 fn transcript() -> String {
-    let call = |id: &str, name: &str, input: serde_json::Value| {
-        serde_json::json!([{"type": "tool_use", "id": id, "name": name, "input": input}])
-    };
-    let result = |id: &str, text: &str, error: bool| {
-        serde_json::json!([{"type": "tool_result", "tool_use_id": id, "content": text, "is_error": error}])
-    };
+    let call = |id: &str, name: &str, input: serde_json::Value| serde_json::json!([{"type": "tool_use", "id": id, "name": name, "input": input}]);
+    let result = |id: &str, text: &str, error: bool| serde_json::json!([{"type": "tool_result", "tool_use_id": id, "content": text, "is_error": error}]);
     let mut text = String::new();
     let steps = [
-        ("user", serde_json::json!("Make the login survive a restart. Always run `make check` before a commit.")),
+        (
+            "user",
+            serde_json::json!(
+                "Make the login survive a restart. Always run `make check` before a commit."
+            ),
+        ),
         ("assistant", call("t1", "Bash", serde_json::json!({"command": "cargo test -p auth"}))),
         ("user", result("t1", "error: session_survives failed", true)),
-        ("assistant", call("t2", "Edit", serde_json::json!({"file_path": "/p/src/session.rs", "old_string": "a", "new_string": "b"}))),
+        (
+            "assistant",
+            call(
+                "t2",
+                "Edit",
+                serde_json::json!({"file_path": "/p/src/session.rs", "old_string": "a", "new_string": "b"}),
+            ),
+        ),
         ("user", result("t2", "ok", false)),
         ("assistant", call("t3", "Bash", serde_json::json!({"command": "cargo test -p auth"}))),
         ("user", result("t3", "3 passed", false)),
-        ("assistant", serde_json::json!([{"type": "text", "text": "Done.\n\n## Next steps\n- add expiry"}])),
+        (
+            "assistant",
+            serde_json::json!([{"type": "text", "text": "Done.\n\n## Next steps\n- add expiry"}]),
+        ),
     ];
     for (n, (role, content)) in steps.iter().enumerate() {
         write!(text, "{}", line(n, role, content)).unwrap();
@@ -395,7 +524,9 @@ fn a_session_becomes_one_event_its_rules_and_its_fix() {
     let get = GetRequest { id: made[0], ..GetRequest::default() };
     let event = home.ops.get(&home.caller, get).unwrap().memory;
     assert_eq!(event.memory_type, "Event");
-    for part in ["Make the login survive", "/p/src/session.rs", "`cargo test -p auth` ok", "add expiry"] {
+    for part in
+        ["Make the login survive", "/p/src/session.rs", "`cargo test -p auth` ok", "add expiry"]
+    {
         assert!(event.content.contains(part), "{part} in {}", event.content);
     }
     // A daemon that was killed before it noted how far it had read doubles nothing.

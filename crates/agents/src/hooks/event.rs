@@ -76,9 +76,7 @@ impl EventName {
                 Some("Bash|Edit|MultiEdit|Write|NotebookEdit")
             }
             (EventName::PreTool, Agent::Codex) => Some("Bash|apply_patch|Edit|Write"),
-            (EventName::PreTool, Agent::GeminiCli) => {
-                Some("run_shell_command|write_file|replace")
-            }
+            (EventName::PreTool, Agent::GeminiCli) => Some("run_shell_command|write_file|replace"),
             _ => None,
         }
     }
@@ -113,15 +111,25 @@ pub struct HookSession {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Happening {
     SessionStart(Start),
-    PromptSubmit { prompt: String },
+    PromptSubmit {
+        prompt: String,
+    },
     /// A tool is about to change a file or to run a command.
-    PreTool { file: Option<String>, command: Option<String> },
+    PreTool {
+        file: Option<String>,
+        command: Option<String>,
+    },
     PreCompact,
-    SessionEnd { reason: Option<String> },
-    SubagentStop { message: Option<String> },
-    Stop { message: Option<String> },
+    SessionEnd {
+        reason: Option<String>,
+    },
+    SubagentStop {
+        message: Option<String>,
+    },
+    Stop {
+        message: Option<String>,
+    },
 }
-
 
 /// Why a session begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -97,9 +97,7 @@ impl Content {
         match self {
             Content::Json(entries) => json::remove(text, entries, made),
             Content::Toml(entries) => toml::remove(text, entries),
-            Content::Whole(_) => {
-                Ok(if is_signed(text) { String::new() } else { text.to_owned() })
-            }
+            Content::Whole(_) => Ok(if is_signed(text) { String::new() } else { text.to_owned() }),
         }
     }
 
@@ -185,7 +183,8 @@ fn server(agent: Agent, launch: &Launch) -> Entry {
             Entry::own(&["mcpServers", SERVER], with(plain, "alwaysAllow", json!(CORE_TOOLS)))
         }
         Agent::CopilotCli => {
-            let local = json!({ "type": "local", "command": program, "args": arguments, "tools": ["*"] });
+            let local =
+                json!({ "type": "local", "command": program, "args": arguments, "tools": ["*"] });
             Entry::own(&["mcpServers", SERVER], local)
         }
         Agent::Zed => {

@@ -84,7 +84,10 @@ fn what_is_captured_is_listed_and_undone_by_one_command() {
     }
     let listed = || home.run(&["search", "*", "--project", "web", "--json"]).ok().out;
     let before = listed();
-    assert!(before.contains("From now on use pnpm") && before.contains("write the docs"), "{before}");
+    assert!(
+        before.contains("From now on use pnpm") && before.contains("write the docs"),
+        "{before}"
+    );
     let log = home.run(&["mind", "log"]).ok().out;
     assert_eq!(log.matches("capture-").count(), 1, "{log}");
     let run = log.split_whitespace().find(|word| word.starts_with("capture-")).unwrap();

@@ -155,7 +155,10 @@ fn init_connects_what_is_there_tries_it_and_takes_it_back() {
     let done = run(&home, &["init", "--yes", "--json"]).ok().json();
     let connected = done["done"]["agents"].as_array().unwrap();
     assert_eq!(connected.len(), 1, "{done}");
-    assert_eq!((&connected[0]["agent"], &connected[0]["tools"]), (&"claude-code".into(), &8.into()));
+    assert_eq!(
+        (&connected[0]["agent"], &connected[0]["tools"]),
+        (&"claude-code".into(), &8.into())
+    );
     assert_eq!(done["done"]["histories"]["sessions"], 1, "{done}");
     let written = fs::read_to_string(&settings).unwrap();
     assert!(written.contains("\"mcp__cortex\"") && written.contains("\"Bash(ls)\""), "{written}");

@@ -35,12 +35,7 @@ struct Place {
     pattern: Regex,
 }
 
-fn place(
-    signs: &'static [&'static str],
-    kind: &'static str,
-    judge: Judge,
-    pattern: &str,
-) -> Place {
+fn place(signs: &'static [&'static str], kind: &'static str, judge: Judge, pattern: &str) -> Place {
     let pattern = Regex::new(pattern).expect("the patterns of this file are valid");
     Place { signs, kind, judge, pattern }
 }
@@ -137,7 +132,9 @@ fn is_secret(judge: Judge, value: &str) -> bool {
         Judge::NoType => {
             value.chars().count() >= VALUE_CHARS_MIN && !is_type(value) && !value.contains("::")
         }
-        Judge::Mixed => digits && letters && !is_prose(value) && !value.contains("..") && !is_path(value),
+        Judge::Mixed => {
+            digits && letters && !is_prose(value) && !value.contains("..") && !is_path(value)
+        }
         Judge::Random => is_random(value) && !is_hexadecimal(value),
     }
 }
@@ -145,10 +142,40 @@ fn is_secret(judge: Judge, value: &str) -> bool {
 /// Words that stand where a value would.
 fn is_type(value: &str) -> bool {
     const WORDS: [&str; 34] = [
-        "string", "boolean", "number", "required", "optional", "hashed", "encrypted", "varchar", "nullable",
-        "undefined", "unknown", "secret", "password", "passwd", "invalid", "incorrect", "missing", "wrong",
-        "stored", "empty", "changed", "expired", "correct", "always", "checked", "salted", "masked", "redacted",
-        "rotated", "default", "strong", "visible", "hidden", "needed",
+        "string",
+        "boolean",
+        "number",
+        "required",
+        "optional",
+        "hashed",
+        "encrypted",
+        "varchar",
+        "nullable",
+        "undefined",
+        "unknown",
+        "secret",
+        "password",
+        "passwd",
+        "invalid",
+        "incorrect",
+        "missing",
+        "wrong",
+        "stored",
+        "empty",
+        "changed",
+        "expired",
+        "correct",
+        "always",
+        "checked",
+        "salted",
+        "masked",
+        "redacted",
+        "rotated",
+        "default",
+        "strong",
+        "visible",
+        "hidden",
+        "needed",
     ];
     let lower = value.to_lowercase();
     WORDS.contains(&lower.as_str()) || lower.starts_with("option<") || lower.starts_with("z.")
@@ -168,9 +195,11 @@ fn cards(text: &str, spans: &mut Vec<Span>) {
         let Some(whole) = found.get(0) else { continue };
         let digits: Vec<u32> = whole.as_str().chars().filter_map(|c| c.to_digit(10)).collect();
         let is_grouped = found.get(1).is_some_and(|sign| !sign.as_str().is_empty());
-        let before = &text[text.floor_char_boundary(whole.start().saturating_sub(CARD_LEAD_BYTES))..whole.start()];
+        let before = &text[text.floor_char_boundary(whole.start().saturating_sub(CARD_LEAD_BYTES))
+            ..whole.start()];
         let before = before.to_lowercase();
-        let is_said = ["card", "visa", "karte", "tarjeta", "carte"].iter().any(|word| before.contains(word));
+        let is_said =
+            ["card", "visa", "karte", "tarjeta", "carte"].iter().any(|word| before.contains(word));
         if (15..=16).contains(&digits.len()) && (is_grouped || is_said) && passes_check(&digits) {
             spans.push(Span { range: whole.range(), kind: "card-number" });
         }

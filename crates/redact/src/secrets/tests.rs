@@ -85,7 +85,12 @@ fn secrets() -> Vec<(&'static str, String, &'static str)> {
         ("{}", made(&["AGE-SECRET", "-KEY-1"], UPPER, 58), "age-key"),
         (
             "bot {}",
-            format!("M{}.{}.{}", fill("TIzNDU2Nzg5MDEyMzQ1Njc4", 23), fill(ALNUM, 6), fill(ALNUM, 30)),
+            format!(
+                "M{}.{}.{}",
+                fill("TIzNDU2Nzg5MDEyMzQ1Njc4", 23),
+                fill(ALNUM, 6),
+                fill(ALNUM, 30)
+            ),
             "discord-token",
         ),
         ("{}", made(&["sb", "p_"], HEX, 40), "supabase-key"),

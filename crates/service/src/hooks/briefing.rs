@@ -115,9 +115,9 @@ impl Service {
         let section = |heading, lines, share| BriefingSection { heading, lines, share };
         let rules = of(&|known| is_rule(known) && !known.told.proposed);
         let said = of(&|known| is_rule(known) && known.told.proposed);
-        let goals = of(&|known| {
-            matches!(&known.body.fields, Fields::Goal(goal) if goal.status == GoalStatus::Active)
-        });
+        let goals = of(
+            &|known| matches!(&known.body.fields, Fields::Goal(goal) if goal.status == GoalStatus::Active),
+        );
         let decisions = of(&|known| is(known, MemoryType::Decision));
         let personal = of(&|known| {
             known.head.scope == Scope::Personal
@@ -148,29 +148,27 @@ impl Service {
     fn known(&self, reading: &Reading, project: Option<&str>) -> Result<Vec<Known>> {
         let view = reading.view();
         let (mut heads, mut taken) = (Vec::new(), BTreeSet::new());
-        let mut look = |index: &keys::Index, max: usize, here: bool, of_person: bool| -> Result<()> {
-            let mut left = max;
-            view.scan_index(index, None, true, &mut |id: MemoryId| {
-                let head = view.required_head(id)?;
-                let is_personal = head.scope == Scope::Personal;
-                let wanted = here || is_personal || (head.project.is_none() && !of_person);
-                if wanted && views::is_live(&head) && taken.insert(id) {
-                    heads.push(head);
-                }
-                left -= 1;
-                Ok(if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
-            })?;
-            Ok(())
-        };
+        let mut look =
+            |index: &keys::Index, max: usize, here: bool, of_person: bool| -> Result<()> {
+                let mut left = max;
+                view.scan_index(index, None, true, &mut |id: MemoryId| {
+                    let head = view.required_head(id)?;
+                    let is_personal = head.scope == Scope::Personal;
+                    let wanted = here || is_personal || (head.project.is_none() && !of_person);
+                    if wanted && views::is_live(&head) && taken.insert(id) {
+                        heads.push(head);
+                    }
+                    left -= 1;
+                    Ok(if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+                })?;
+                Ok(())
+            };
         if let Some(project) = project {
             look(&keys::by_project(project), LOOKED_AT, true, false)?;
         }
-        for kind in [
-            MemoryType::Constraint,
-            MemoryType::Preference,
-            MemoryType::Goal,
-            MemoryType::Decision,
-        ] {
+        for kind in
+            [MemoryType::Constraint, MemoryType::Preference, MemoryType::Goal, MemoryType::Decision]
+        {
             look(&keys::by_type(kind), LOOKED_AT_ELSEWHERE, false, false)?;
         }
         for kind in [MemoryType::Identity, MemoryType::Fact, MemoryType::Pattern] {
@@ -238,10 +236,7 @@ impl Service {
 }
 
 fn line(known: &Known) -> BriefingLine {
-    BriefingLine {
-        text: known.told.line("", LINE_CHARS),
-        memory: Some(known.head.id.get()),
-    }
+    BriefingLine { text: known.told.line("", LINE_CHARS), memory: Some(known.head.id.get()) }
 }
 
 /// What the session had come to when the agent shortened its conversation.

@@ -188,12 +188,7 @@ impl Service {
     }
 
     /// The learnings that a sub-agent wrote at the end of its report.
-    fn learnings(
-        &self,
-        caller: &Caller,
-        request: &HookRequest,
-        message: &str,
-    ) -> Result<Vec<u64>> {
+    fn learnings(&self, caller: &Caller, request: &HookRequest, message: &str) -> Result<Vec<u64>> {
         let capture = CaptureRequest {
             content: message.to_owned(),
             session_id: request.session_id.clone(),

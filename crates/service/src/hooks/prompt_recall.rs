@@ -110,8 +110,9 @@ fn shares_word(question: &str, text: &str) -> bool {
 
 /// Words that stand in any question.
 const ORDINARY: [&str; 24] = [
-    "which", "what", "when", "where", "does", "this", "that", "with", "from", "have", "please", "make", "about",
-    "they", "them", "there", "would", "could", "should", "into", "your", "need", "want", "show",
+    "which", "what", "when", "where", "does", "this", "that", "with", "from", "have", "please",
+    "make", "about", "they", "them", "there", "would", "could", "should", "into", "your", "need",
+    "want", "show",
 ];
 
 fn told(hit: &HitView) -> ToldMemory {

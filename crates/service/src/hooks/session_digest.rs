@@ -145,7 +145,10 @@ impl SessionDigest {
     fn step(&mut self, what: &str, line: Option<&str>) {
         for (command, failed) in &mut self.failed {
             let is_again = line == Some(command.as_str());
-            if !is_again && failed.steps.len() < STEPS_MAX && !failed.steps.iter().any(|s| s == what) {
+            if !is_again
+                && failed.steps.len() < STEPS_MAX
+                && !failed.steps.iter().any(|s| s == what)
+            {
                 failed.steps.push(what.to_owned());
             }
         }
@@ -274,7 +277,8 @@ fn next_steps(text: &str) -> String {
             }
             continue;
         }
-        let is_heading = line.starts_with('#') || (line.starts_with("**") && line.trim_end().ends_with("**"));
+        let is_heading =
+            line.starts_with('#') || (line.starts_with("**") && line.trim_end().ends_with("**"));
         if inside && is_heading {
             inside = false;
         }
@@ -388,7 +392,10 @@ mod tests {
     }
 
     fn edit(path: &str) -> PastItem {
-        item("e", ItemBody::Edit { path: path.to_owned(), removed: String::new(), added: String::new() })
+        item(
+            "e",
+            ItemBody::Edit { path: path.to_owned(), removed: String::new(), added: String::new() },
+        )
     }
 
     // S12
@@ -402,7 +409,9 @@ mod tests {
             edit("src/session.rs"),
             command("2", "cargo test -p auth"),
             output("2", "ok. 3 passed", 0),
-            answer("We decided to keep sessions in redb.\n\n## Next steps\n- add expiry\n- document it"),
+            answer(
+                "We decided to keep sessions in redb.\n\n## Next steps\n- add expiry\n- document it",
+            ),
         ] {
             digest.take(&item);
         }

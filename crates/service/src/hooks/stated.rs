@@ -52,10 +52,46 @@ static PASSING: LazyLock<Regex> = LazyLock::new(|| {
 
 /// A word behind "always" or "never" that describes instead of demanding.
 const DESCRIBES: &[&str] = &[
-    "mind", "heard", "seen", "been", "had", "knew", "a", "an", "the", "in", "at", "on", "fun",
-    "good", "bad", "true", "false", "null", "got", "gonna", "gotten", "wrong", "right", "empty",
-    "there", "here", "came", "went", "ran", "saw", "thought", "understood", "again", "one", "that",
-    "this", "it", "liked", "wanted", "sure",
+    "mind",
+    "heard",
+    "seen",
+    "been",
+    "had",
+    "knew",
+    "a",
+    "an",
+    "the",
+    "in",
+    "at",
+    "on",
+    "fun",
+    "good",
+    "bad",
+    "true",
+    "false",
+    "null",
+    "got",
+    "gonna",
+    "gotten",
+    "wrong",
+    "right",
+    "empty",
+    "there",
+    "here",
+    "came",
+    "went",
+    "ran",
+    "saw",
+    "thought",
+    "understood",
+    "again",
+    "one",
+    "that",
+    "this",
+    "it",
+    "liked",
+    "wanted",
+    "sure",
 ];
 /// Words in -s and -ed that do demand.
 const DEMANDS: &[&str] = &[
@@ -180,20 +216,21 @@ fn sentences(text: &str) -> Vec<String> {
             continue;
         }
         let is_code = in_code || line.starts_with("    ") || line.starts_with('\t');
-        let is_quoted = bare.starts_with(['>', '|', '"', '“', '„', '«', '\'', '`', '+', '<', '{', '[']);
+        let is_quoted =
+            bare.starts_with(['>', '|', '"', '“', '„', '«', '\'', '`', '+', '<', '{', '[']);
         if is_code || is_quoted || bare.is_empty() {
             continue;
         }
         let bare = bare.trim_start_matches(['-', '*', '•', '#', ' ']);
-        let bare = bare.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start_matches(['.', ')', ' ']);
+        let bare = bare
+            .trim_start_matches(|c: char| c.is_ascii_digit())
+            .trim_start_matches(['.', ')', ' ']);
         let mut start = 0;
         for (at, sign) in bare.char_indices() {
             let end = at + sign.len_utf8();
             // A point inside a name ends nothing.
             let ends = match sign {
-                '.' | '!' | '?' | ';' => {
-                    bare[end..].chars().next().is_none_or(char::is_whitespace)
-                }
+                '.' | '!' | '?' | ';' => bare[end..].chars().next().is_none_or(char::is_whitespace),
                 '。' | '！' | '？' | '；' => true,
                 _ => false,
             };

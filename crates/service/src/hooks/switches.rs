@@ -56,8 +56,7 @@ impl HookSwitches {
 
     fn narrow(&mut self, folder: &Path, person_home: Option<&Path>, wrong: &mut Vec<String>) {
         let is_project = |folder: &Path| !person_home.is_some_and(|home| home.starts_with(folder));
-        for folder in
-            folder.ancestors().take(ANCESTORS_MAX).take_while(|folder| is_project(folder))
+        for folder in folder.ancestors().take(ANCESTORS_MAX).take_while(|folder| is_project(folder))
         {
             let path = folder.join(FILE);
             let small = std::fs::metadata(&path)
@@ -126,8 +125,7 @@ mod tests {
         assert_eq!(wrong, Vec::<String>::new());
         let expected = HookSwitches { prompts: false, recall: false, ..HookSwitches::ALL_ON };
         assert_eq!(switches, expected);
-        let variables =
-            BTreeMap::from([("CORTEX_HOOKS_CAPTURE".to_owned(), "false".to_owned())]);
+        let variables = BTreeMap::from([("CORTEX_HOOKS_CAPTURE".to_owned(), "false".to_owned())]);
         assert!(!of(&variables).0.capture);
     }
 

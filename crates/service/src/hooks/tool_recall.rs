@@ -111,11 +111,11 @@ impl Touched {
             Touched::File(path) => {
                 let mut parts = path.rsplit('/').filter(|part| !part.is_empty());
                 let name = parts.next()?;
-                Some(parts.next().map_or_else(|| name.to_owned(), |above| format!("{above}/{name}")))
+                Some(
+                    parts.next().map_or_else(|| name.to_owned(), |above| format!("{above}/{name}")),
+                )
             }
-            Touched::Commands(commands) => {
-                (!commands.is_empty()).then(|| commands.join(" "))
-            }
+            Touched::Commands(commands) => (!commands.is_empty()).then(|| commands.join(" ")),
         }
     }
 
@@ -173,9 +173,8 @@ fn commands(line: &str) -> Vec<String> {
             continue;
         }
         let second = words.find(|word| !word.starts_with('-'));
-        let second = second.filter(|word| {
-            word.chars().all(|c| c.is_ascii_alphanumeric() || "-_:".contains(c))
-        });
+        let second = second
+            .filter(|word| word.chars().all(|c| c.is_ascii_alphanumeric() || "-_:".contains(c)));
         let command = match second {
             Some(second) => format!("{first} {second}"),
             None => first.to_owned(),
@@ -203,7 +202,9 @@ mod tests {
     #[test]
     fn a_file_is_named_by_the_end_of_its_path() {
         let path = "/code/shop/src/cache.rs";
-        for text in ["see src/cache.rs.", "`cache.rs`", "/code/shop/src/cache.rs:12", "./src/cache.rs"] {
+        for text in
+            ["see src/cache.rs.", "`cache.rs`", "/code/shop/src/cache.rs:12", "./src/cache.rs"]
+        {
             assert!(names_file(text, path), "{text}");
         }
         for text in ["lib/cache.rs", "mycache.rs", "src/cache.rs.bak", "the cache"] {

@@ -107,7 +107,8 @@ impl Service {
             idempotency_key: None,
             ..caller.clone()
         };
-        let kept = if state.is_child { Ok(Vec::new()) } else { self.keep(&by, &mut state, session) };
+        let kept =
+            if state.is_child { Ok(Vec::new()) } else { self.keep(&by, &mut state, session) };
         let made = kept?;
         if request.moment == HookMoment::SessionEnd && state.announced {
             self.say_phase(&by, &run, MindRunPhase::Finished, "the session ended")?;
@@ -173,22 +174,15 @@ impl Service {
             let version = view.required_version(id, head.version)?;
             let body = view.body(&version)?;
             let same = body.as_ref().is_some_and(|body| body.content == save.content);
-            let theirs = head.tombstone.is_some()
-                || head.erased
-                || version.by != mind::proposal::BY;
+            let theirs =
+                head.tombstone.is_some() || head.erased || version.by != mind::proposal::BY;
             kept = same || theirs;
             Ok(std::ops::ControlFlow::Break(()))
         })?;
         Ok(kept)
     }
 
-    fn say_phase(
-        &self,
-        by: &Caller,
-        run: &str,
-        phase: MindRunPhase,
-        reason: &str,
-    ) -> Result<()> {
+    fn say_phase(&self, by: &Caller, run: &str, phase: MindRunPhase, reason: &str) -> Result<()> {
         let cortex = self.cortex(by)?;
         let draft = MindRunDraft {
             run: run.to_owned(),
@@ -256,11 +250,7 @@ fn load(file: &Path) -> CaptureState {
 
 fn store(folder: &Path, file: &Path, state: &CaptureState) -> Result<()> {
     let failed = |error: std::io::Error| {
-        Error::new(
-            api::ErrorCode::Io,
-            api::Fault::Server,
-            format!("{}: {error}", file.display()),
-        )
+        Error::new(api::ErrorCode::Io, api::Fault::Server, format!("{}: {error}", file.display()))
     };
     let is_new = !file.exists();
     fs::create_dir_all(folder).map_err(failed)?;

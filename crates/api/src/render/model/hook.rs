@@ -188,11 +188,8 @@ mod tests {
         assert!(!may_be_told(Author::Import, &["x", order]));
         assert!(!may_be_told(Author::Web, &[order]));
         assert!(may_be_told(Author::Import, &["We chose redb"]));
-        let told = ToldMemory {
-            author: Author::Agent,
-            by: "mcp".into(),
-            ..memory(3, "Note", order)
-        };
+        let told =
+            ToldMemory { author: Author::Agent, by: "mcp".into(), ..memory(3, "Note", order) };
         assert!(told.line("", 300).ends_with("(quoted; by mcp, agent)"));
     }
 

@@ -24,9 +24,7 @@ pub use changes::{
 };
 pub use context::{ContextRoom, ContextText, PROPOSED, RULES, RULES_SHARE_PERCENT, context};
 pub use hits::{found, found_by_rank};
-pub use hook::{
-    BriefingLine, BriefingSection, ToldMemory, briefing, may_be_told, recalled,
-};
+pub use hook::{BriefingLine, BriefingSection, ToldMemory, briefing, may_be_told, recalled};
 pub use memories::{memory, timeline, walked};
 pub use reader::{
     AnswerForModel, CONTEXT_TOKENS, LIST_TOKENS, ModelReader, SEARCH_TOKENS, TOKENS_MIN,

@@ -92,9 +92,7 @@ pub(crate) fn run(args: &EvalArgs, inv: &Invocation, out: &mut Output) -> Comman
         embedded: args.embedded,
         no_ranker: args.no_ranker,
     };
-    evaluation::with_set(&plan, inv, out, |search, out| {
-        report(args, folder, search, out)
-    })
+    evaluation::with_set(&plan, inv, out, |search, out| report(args, folder, search, out))
 }
 
 /// Precision and recall of statements, by language.
@@ -103,7 +101,10 @@ fn stated(out: &mut Output) -> CommandResult {
     if out.is_json() {
         return out.object(&json!({"stated": table}));
     }
-    out.line(format_args!("{:<10} {:<11} {:>7} {:>9} {:>7}", "language", "kind", "prompts", "precision", "recall"))?;
+    out.line(format_args!(
+        "{:<10} {:<11} {:>7} {:>9} {:>7}",
+        "language", "kind", "prompts", "precision", "recall"
+    ))?;
     for counts in &table {
         let share = |of: usize| {
             let whole = u32::try_from(of).unwrap_or(u32::MAX).max(1);

@@ -212,7 +212,9 @@ fn notes(agent: Agent) -> &'static [&'static str] {
         Agent::Windsurf => &["Press refresh in Windsurf's list of MCP servers.", NO_HOOKS],
         Agent::CopilotCli => &["Start a new session; `/mcp show` lists cortex.", NO_HOOKS],
         Agent::Zed => &["Open the agent panel's settings; cortex has a green dot.", NO_HOOKS],
-        Agent::Cline | Agent::Roo => &["Open its MCP servers and press restart on cortex.", NO_HOOKS],
+        Agent::Cline | Agent::Roo => {
+            &["Open its MCP servers and press restart on cortex.", NO_HOOKS]
+        }
         Agent::Continue => &["Reload Continue; cortex is listed under Tools.", NO_HOOKS],
         Agent::ClaudeDesktop => &["Quit Claude Desktop and start it again.", NO_HOOKS],
         Agent::QwenCode => &["Start a new session; `/mcp` lists cortex.", NO_HOOKS],

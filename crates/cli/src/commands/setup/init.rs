@@ -137,10 +137,13 @@ pub(crate) fn run(
         }
         connected.push(one);
     }
-    let read = if plan.histories.is_empty() { Ok(json!({})) } else { myself.ask(&["past", "read"]) };
+    let read =
+        if plan.histories.is_empty() { Ok(json!({})) } else { myself.ask(&["past", "read"]) };
     if !out.is_json() && !plan.histories.is_empty() {
         out.line(match &read {
-            Ok(read) => format!("histories: {} sessions, {} turns", read["sessions"], read["turns"]),
+            Ok(read) => {
+                format!("histories: {} sessions, {} turns", read["sessions"], read["turns"])
+            }
             Err(problem) => format!("histories: {}", plain(problem)),
         })?;
     }
@@ -204,7 +207,11 @@ fn show(plan: &InitPlan, out: &mut Output) -> CommandResult {
     if !plan.stores.is_empty() {
         out.line("Memories of other tools to import:")?;
         for store in &plan.stores {
-            out.line(format_args!("  {:<15} {}", store.format, plain(&store.path.display().to_string())))?;
+            out.line(format_args!(
+                "  {:<15} {}",
+                store.format,
+                plain(&store.path.display().to_string())
+            ))?;
         }
     }
     out.flush()
@@ -307,7 +314,11 @@ fn talk(child: &mut Child) -> Result<usize, String> {
     });
     let answer = heard.recv_timeout(TRY_LIMIT).map_err(|_| "the server listed no tools in time")?;
     let tools = answer["result"]["tools"].as_array().map_or(0, Vec::len);
-    if tools == 0 { Err(format!("the server listed no tools: {}", answer["error"])) } else { Ok(tools) }
+    if tools == 0 {
+        Err(format!("the server listed no tools: {}", answer["error"]))
+    } else {
+        Ok(tools)
+    }
 }
 
 fn take_back(
@@ -318,9 +329,15 @@ fn take_back(
     env: &mut CommandEnv,
     out: &mut Output,
 ) -> CommandResult {
-    let known: Vec<&AgentState> =
-        plan.agents.iter().filter(|state| state.configured || state.files.iter().any(|f| f.exists())).collect();
-    if !yes && env.input_is_terminal && !agrees(env, out, "Take everything out of agents' settings?")? {
+    let known: Vec<&AgentState> = plan
+        .agents
+        .iter()
+        .filter(|state| state.configured || state.files.iter().any(|f| f.exists()))
+        .collect();
+    if !yes
+        && env.input_is_terminal
+        && !agrees(env, out, "Take everything out of agents' settings?")?
+    {
         out.say("Nothing was changed.");
         return Ok(());
     }
@@ -337,10 +354,8 @@ fn take_back(
             tools: TOOLS.to_owned(),
             dry_run: false,
         };
-        let files: Vec<FileOutcome> = remove(&job)?
-            .into_iter()
-            .filter(|file| file.action != Action::Unchanged)
-            .collect();
+        let files: Vec<FileOutcome> =
+            remove(&job)?.into_iter().filter(|file| file.action != Action::Unchanged).collect();
         if files.is_empty() {
             continue;
         }
@@ -442,13 +457,15 @@ impl Myself {
             return (None, None);
         };
         let found = self.ask(&["search", &question]).unwrap_or_default();
-        let of_past = |hit: &Value| hit["text"].as_str().or(hit["preview"].as_str()).map(str::to_owned);
+        let of_past =
+            |hit: &Value| hit["text"].as_str().or(hit["preview"].as_str()).map(str::to_owned);
         let of_memory = |hit: &Value| {
             let words = [hit["title"].as_str()?, hit["preview"].as_str().unwrap_or_default()];
             Some(words.join(": "))
         };
         let answer = found["hits"].get(0).and_then(of_memory);
-        let answer = answer.or_else(|| found["past"].get(0).and_then(of_past)).or_else(|| of_memory(&found));
+        let answer =
+            answer.or_else(|| found["past"].get(0).and_then(of_past)).or_else(|| of_memory(&found));
         let cut = |text: String| {
             let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
             flat.chars().take(SHOWN_CHARS).collect::<String>()
