@@ -23,10 +23,17 @@ pub enum Agent {
     #[serde(rename = "vscode")]
     VsCode,
     Windsurf,
+    CopilotCli,
+    Zed,
+    Cline,
+    Roo,
+    Continue,
+    ClaudeDesktop,
+    QwenCode,
 }
 
 impl Agent {
-    pub(crate) const ALL: [Agent; 7] = [
+    pub const ALL: [Agent; 14] = [
         Agent::ClaudeCode,
         Agent::Codex,
         Agent::GeminiCli,
@@ -34,6 +41,13 @@ impl Agent {
         Agent::Cursor,
         Agent::VsCode,
         Agent::Windsurf,
+        Agent::CopilotCli,
+        Agent::Zed,
+        Agent::Cline,
+        Agent::Roo,
+        Agent::Continue,
+        Agent::ClaudeDesktop,
+        Agent::QwenCode,
     ];
 
     /// The word on the command line and in hook commands.
@@ -46,6 +60,13 @@ impl Agent {
             Agent::Cursor => "cursor",
             Agent::VsCode => "vscode",
             Agent::Windsurf => "windsurf",
+            Agent::CopilotCli => "copilot-cli",
+            Agent::Zed => "zed",
+            Agent::Cline => "cline",
+            Agent::Roo => "roo",
+            Agent::Continue => "continue",
+            Agent::ClaudeDesktop => "claude-desktop",
+            Agent::QwenCode => "qwen-code",
         }
     }
 
@@ -59,12 +80,30 @@ impl Agent {
             Agent::Cursor => "cursor",
             Agent::VsCode => "code",
             Agent::Windsurf => "windsurf",
+            Agent::CopilotCli => "copilot",
+            Agent::Zed => "zed",
+            Agent::Cline => "cline",
+            Agent::Roo => "roo",
+            Agent::Continue => "cn",
+            Agent::ClaudeDesktop => "claude-desktop",
+            Agent::QwenCode => "qwen",
         }
     }
 
     /// Whether people start it from a desktop, where the shell's PATH is often missing.
     pub(crate) fn is_desktop(self) -> bool {
-        matches!(self, Agent::Cursor | Agent::VsCode | Agent::Windsurf)
+        use Agent as A;
+        matches!(
+            self,
+            A::Cursor
+                | A::VsCode
+                | A::Windsurf
+                | A::Zed
+                | A::Cline
+                | A::Roo
+                | A::Continue
+                | A::ClaudeDesktop
+        )
     }
 }
 

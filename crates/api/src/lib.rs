@@ -38,6 +38,7 @@ pub mod handle;
 pub mod hands;
 pub mod health;
 pub mod history;
+pub mod hook;
 pub mod journal;
 pub mod memory;
 pub mod mind;

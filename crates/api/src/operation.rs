@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     activity, admin, archive, attest, audit, auditor, backup, bulletin, bundle, capture, change,
-    channel, compact, context, find, grants, graph, hands, health, history, journal, mind, past,
+    channel, compact, context, find, grants, graph, hands, health, history, hook, journal, mind, past,
     projects, prompt, proof, read, save, score, search, session, stats, timeline, upkeep,
 };
 
@@ -88,6 +88,7 @@ operations! {
     EntityList "entity_list": stats::EntityListRequest => stats::EntityListAnswer;
     Capture "capture": capture::CaptureRequest => capture::CaptureAnswer;
     Suggest "suggest_topic_key": capture::SuggestRequest => capture::SuggestAnswer;
+    Hook "hook": hook::HookRequest => hook::HookAnswer;
     Prove "prove": proof::ProveRequest => proof::ProveAnswer;
     VerifyProof "verify_proof": proof::VerifyRequest => proof::VerifyAnswer;
     Grant "grant": grants::GrantRequest => grants::GrantAnswer;

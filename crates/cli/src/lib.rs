@@ -34,7 +34,7 @@ use crate::commands::proofs::{
 };
 use crate::commands::service::{curl, hook, mcp, open, serve, supervisor, token, tui};
 use crate::commands::sessions::{browse, session};
-use crate::commands::setup::{agent_setup, config, doctor, tour, version};
+use crate::commands::setup::{agent_setup, config, doctor, init, tour, version};
 use crate::commands::talents::{bus, chat, chronicle, facet, talent, think};
 use crate::commands::transfer::{backup, export, import};
 use crate::failure::{CommandResult, EXIT_CODES, Failure};
@@ -133,6 +133,7 @@ enum LocalCommand {
     VerifyProof(verify_proof::VerifyProofArgs),
     VerifyCheckpoint(checkpoint::VerifyCheckpointArgs),
     Eval(eval::EvalArgs),
+    Init(init::InitArgs),
     Setup(agent_setup::SetupArgs),
     Hook(hook::HookArgs),
     Mcp(mcp::McpArgs),
@@ -287,6 +288,7 @@ fn run_local(
         LocalCommand::VerifyProof(args) => verify_proof::run(args, out),
         LocalCommand::VerifyCheckpoint(args) => checkpoint::verify(args, out),
         LocalCommand::Eval(args) => eval::run(args, &Invocation::new(globals, None, env)?, out),
+        LocalCommand::Init(args) => init::run(args, globals, env, out),
         LocalCommand::Setup(args) => agent_setup::run(args, globals, env, out),
         LocalCommand::Hook(args) => {
             // Agents read an exit code as "stop"; trouble is for the person, and in the log.

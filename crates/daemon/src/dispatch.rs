@@ -66,6 +66,7 @@ answered! {
     EntityList service entity_list: api::stats::EntityListRequest;
     Capture service capture: api::capture::CaptureRequest;
     Suggest service suggest: api::capture::SuggestRequest;
+    Hook host hook: api::hook::HookRequest;
     Prove service prove: api::proof::ProveRequest;
     VerifyProof service verify_proof: api::proof::VerifyRequest;
     Grant service grant: api::grants::GrantRequest;

@@ -70,4 +70,4 @@ pub use session::{ItemBody, PastAgent, PastItem, SessionInfo, SessionKind};
 pub use store::Past;
 pub use surroundings::{HostSystem, PastSurroundings, VARIABLES};
 pub use tombstones::{MemoryTombstones, TombstoneGroup, Tombstones};
-pub use transcript::{TranscriptPart, agent_of, transcript};
+pub use transcript::{TranscriptPlace, TranscriptReading, agent_of, read_transcript};

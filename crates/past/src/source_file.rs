@@ -53,7 +53,7 @@ pub(crate) fn start(plan: &SourcePlan) -> SourceStart {
 }
 
 /// Digests of the first bytes before `offset`, and of the last.
-fn fingerprints(file: &mut File, offset: u64) -> std::io::Result<(Digest32, Digest32)> {
+pub(crate) fn fingerprints(file: &mut File, offset: u64) -> std::io::Result<(Digest32, Digest32)> {
     let length = offset.min(FINGERPRINT_BYTES);
     let mut bytes = vec![0; usize::try_from(length).unwrap_or(0)];
     file.seek(SeekFrom::Start(0))?;

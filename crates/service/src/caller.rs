@@ -115,6 +115,8 @@ pub struct Caller {
     pub environment: Arc<dyn Environment>,
     /// Absent for the owner; what is done under a grant is done in its name.
     pub delegate: Option<Arc<Delegate>>,
+    /// The run that changes belong to, by which they are listed and undone.
+    pub run: Option<String>,
     /// Who wants to know how far a long operation is. Absent over a wire, which carries answers only.
     pub watch: Option<OperationWatch>,
 }
@@ -132,6 +134,7 @@ impl Caller {
             idempotency_key: None,
             environment,
             delegate: None,
+            run: None,
             watch: None,
         }
     }
@@ -194,7 +197,7 @@ impl Caller {
 
     /// Who and when, without the idempotency key.
     pub fn plain_stamp(&self) -> Result<Stamp> {
-        Ok(Stamp::new(self.now()?, &self.by))
+        Ok(Stamp { run: self.run.clone(), ..Stamp::new(self.now()?, &self.by) })
     }
 
     /// Who and when, with the key: for the one change that is the point of the operation.

@@ -9,7 +9,8 @@
 //! - [`intake`]: what happens to a text before it becomes a memory; `normalized_save`: a save in the kernel's words.
 //! - [`config`]: what can be set, and where each value came from.
 //! - [`embedders`]: the models one may choose besides the built-in one; `optional_model`: where searches meet them.
-//! - `agent_past`: what coding agents wrote down, as operations.
+//! - `agent_past`: what coding agents wrote down, as operations. `hooks`: what agents are told without asking, and what
+//!   is kept of their sessions.
 //! - `journal_tail`: a view of the newest journal entries: the dedup window and the live sessions.
 //!
 //! What must stay true: a change is a command that the kernel admits; what is kept beside the kernel
@@ -53,6 +54,7 @@ mod grants;
 mod graph;
 mod health;
 mod history;
+mod hooks;
 pub mod intake;
 mod journal;
 mod journal_tail;
@@ -100,7 +102,8 @@ pub use agent_past::{FollowScope, ToolFact, ToolIntent};
 pub use caller::{Caller, Environment, FixedEnvironment, SystemEnvironment};
 pub use delegate::Delegate;
 pub use error::{Error, Result};
-pub use past::{ItemBody, PastItem, SessionSpan, TranscriptPart, TurnOutline, WorkSpan};
+pub use hooks::{StatedCounts, stated_precision};
+pub use past::{ItemBody, PastItem, SessionSpan, TurnOutline, WorkSpan};
 
 /// Locks that saves of the same thing share, so that two of them never both find it missing.
 const STRIPES: usize = 64;
@@ -163,6 +166,8 @@ pub struct Service {
     embedders: Option<ActiveEmbedder>,
     /// What coding agents wrote down.
     past: agent_past::PastStore,
+    /// What hooks told each session.
+    told: Mutex<hooks::ToldLog>,
 }
 
 /// What is kept in memory about an actor. All of it follows from the journal, or may be lost.
@@ -210,7 +215,8 @@ impl Service {
         let home = Home::new(&folder, options.clone(), HomeLimits::default());
         let states = Mutex::default();
         let past = agent_past::PastStore::new(&folder);
-        Service { folder, home, options, settings, states, embedders: None, past }
+        let told = Mutex::new(hooks::ToldLog::new(&folder));
+        Service { folder, home, options, settings, states, embedders: None, past, told }
     }
 
     /// Operations that use the embedder which the home's configuration chooses, and notice when it chooses another.

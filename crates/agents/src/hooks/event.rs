@@ -11,6 +11,7 @@ use crate::agent::Agent;
 pub enum EventName {
     SessionStart,
     PromptSubmit,
+    PreTool,
     PreCompact,
     SessionEnd,
     SubagentStop,
@@ -19,9 +20,10 @@ pub enum EventName {
 
 impl EventName {
     #[cfg(test)]
-    pub(crate) const ALL: [EventName; 6] = [
+    pub(crate) const ALL: [EventName; 7] = [
         EventName::SessionStart,
         EventName::PromptSubmit,
+        EventName::PreTool,
         EventName::PreCompact,
         EventName::SessionEnd,
         EventName::SubagentStop,
@@ -32,6 +34,7 @@ impl EventName {
         match self {
             EventName::SessionStart => "session-start",
             EventName::PromptSubmit => "prompt-submit",
+            EventName::PreTool => "pre-tool",
             EventName::PreCompact => "pre-compact",
             EventName::SessionEnd => "session-end",
             EventName::SubagentStop => "subagent-stop",
@@ -47,6 +50,8 @@ impl EventName {
                 "SessionStart"
             }
             (Agent::ClaudeCode | Agent::Codex, E::PromptSubmit) => "UserPromptSubmit",
+            (Agent::ClaudeCode | Agent::Codex, E::PreTool) => "PreToolUse",
+            (Agent::GeminiCli, E::PreTool) => "BeforeTool",
             (Agent::ClaudeCode | Agent::Codex, E::PreCompact) => "PreCompact",
             (Agent::ClaudeCode | Agent::Codex | Agent::GeminiCli, E::SessionEnd) => "SessionEnd",
             (Agent::ClaudeCode | Agent::Codex, E::SubagentStop) => "SubagentStop",
@@ -60,15 +65,26 @@ impl EventName {
             (Agent::Cursor, E::SessionEnd) => "sessionEnd",
             (Agent::Cursor, E::SubagentStop) => "subagentStop",
             (Agent::Cursor, E::Stop) => "stop",
-            (Agent::GeminiCli, E::SubagentStop)
-            | (Agent::OpenCode | Agent::VsCode | Agent::Windsurf, _) => return None,
+            _ => return None,
         })
+    }
+
+    /// The tools that the event is wanted for, as the agent names them, where it lets us choose.
+    pub(crate) fn matcher(self, agent: Agent) -> Option<&'static str> {
+        match (self, agent) {
+            (EventName::PreTool, Agent::ClaudeCode) => {
+                Some("Bash|Edit|MultiEdit|Write|NotebookEdit")
+            }
+            (EventName::PreTool, Agent::Codex) => Some("Bash|apply_patch|Edit|Write"),
+            (EventName::PreTool, Agent::GeminiCli) => Some("run_shell_command|write_file|replace"),
+            _ => None,
+        }
     }
 
     /// Seconds after which the agent gives up on us. We answer much earlier; this is for a machine that stands still.
     pub(crate) fn limit_seconds(self) -> u32 {
         match self {
-            EventName::PromptSubmit => 5,
+            EventName::PromptSubmit | EventName::PreTool => 5,
             _ => 10,
         }
     }
@@ -76,7 +92,7 @@ impl EventName {
 
 /// One event of one session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct HookEvent {
+pub struct HookEvent {
     pub session: HookSession,
     pub happening: Happening,
 }
@@ -93,26 +109,26 @@ pub struct HookSession {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Happening {
+pub enum Happening {
     SessionStart(Start),
-    PromptSubmit { prompt: String },
+    PromptSubmit {
+        prompt: String,
+    },
+    /// A tool is about to change a file or to run a command.
+    PreTool {
+        file: Option<String>,
+        command: Option<String>,
+    },
     PreCompact,
-    SessionEnd { reason: Option<String> },
-    SubagentStop { message: Option<String> },
-    Stop { message: Option<String> },
-}
-
-impl Happening {
-    pub(super) fn name(&self) -> EventName {
-        match self {
-            Happening::SessionStart(_) => EventName::SessionStart,
-            Happening::PromptSubmit { .. } => EventName::PromptSubmit,
-            Happening::PreCompact => EventName::PreCompact,
-            Happening::SessionEnd { .. } => EventName::SessionEnd,
-            Happening::SubagentStop { .. } => EventName::SubagentStop,
-            Happening::Stop { .. } => EventName::Stop,
-        }
-    }
+    SessionEnd {
+        reason: Option<String>,
+    },
+    SubagentStop {
+        message: Option<String>,
+    },
+    Stop {
+        message: Option<String>,
+    },
 }
 
 /// Why a session begins.

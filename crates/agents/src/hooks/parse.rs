@@ -51,6 +51,10 @@ pub(super) fn parse(agent: Agent, name: EventName, input: &[u8]) -> Result<HookE
             let prompt = text(&["prompt"]).ok_or(HookError::Missing("prompt"))?;
             Happening::PromptSubmit { prompt }
         }
+        EventName::PreTool => {
+            let (file, command) = touched(&value);
+            Happening::PreTool { file, command }
+        }
         EventName::PreCompact => Happening::PreCompact,
         EventName::SessionEnd => Happening::SessionEnd { reason: text(&["reason"]) },
         EventName::SubagentStop => {
@@ -63,6 +67,40 @@ pub(super) fn parse(agent: Agent, name: EventName, input: &[u8]) -> Result<HookE
         }
     };
     Ok(HookEvent { session, happening })
+}
+
+/// The file that a tool is about to change, or the command that it is about to run.
+fn touched(value: &Value) -> (Option<String>, Option<String>) {
+    let Some(input) = value.get("tool_input").or_else(|| value.get("input")) else {
+        return (None, None);
+    };
+    let text = |names: &[&str]| {
+        let found = names.iter().find_map(|name| input.get(name)?.as_str());
+        found.filter(|text| !text.trim().is_empty()).map(str::to_owned)
+    };
+    let file = text(&["file_path", "notebook_path", "filePath", "path"]);
+    let words = |value: &Value| {
+        let words: Vec<&str> = value.as_array()?.iter().filter_map(Value::as_str).collect();
+        // A shell with a line is that line.
+        Some(match words.as_slice() {
+            [_, "-c" | "-lc", line, ..] => (*line).to_owned(),
+            words => words.join(" "),
+        })
+    };
+    let command =
+        text(&["command", "cmd", "patch"]).or_else(|| input.get("command").and_then(words));
+    // Codex edits by a patch, which names its files.
+    let patched = command.as_deref().and_then(|line| {
+        let mut lines = line.lines();
+        lines.find_map(|line| {
+            line.strip_prefix("*** Update File: ").or_else(|| line.strip_prefix("*** Add File: "))
+        })
+    });
+    match (file, patched) {
+        (Some(file), _) => (Some(file), None),
+        (None, Some(file)) => (Some(file.trim().to_owned()), None),
+        (None, None) => (None, command),
+    }
 }
 
 /// Cursor names the folders of its window instead of one working folder.

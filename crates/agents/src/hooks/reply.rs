@@ -19,9 +19,6 @@ pub struct HookReply {
 pub fn render(agent: Agent, event: EventName, reply: &HookReply) -> Vec<u8> {
     let context = reply.context.as_deref().filter(|text| !text.trim().is_empty());
     let value = match agent {
-        Agent::ClaudeCode | Agent::Codex | Agent::VsCode | Agent::Windsurf => {
-            context.and_then(|context| specific(Agent::ClaudeCode, event, context))
-        }
         Agent::GeminiCli => Some(
             context
                 .and_then(|context| specific(agent, event, context))
@@ -32,6 +29,7 @@ pub fn render(agent: Agent, event: EventName, reply: &HookReply) -> Vec<u8> {
         Agent::OpenCode => {
             Some(context.map_or_else(|| json!({}), |context| json!({ "context": context })))
         }
+        _ => context.and_then(|context| specific(Agent::ClaudeCode, event, context)),
     };
     let Some(value) = value else { return Vec::new() };
     let mut bytes = value.to_string().into_bytes();
@@ -39,9 +37,14 @@ pub fn render(agent: Agent, event: EventName, reply: &HookReply) -> Vec<u8> {
     bytes
 }
 
-/// The shape that Claude Code brought up and others took over. Only these two events have a place for context.
+/// The shape that Claude Code brought up and others took over. Only these events have a place for context.
 fn specific(agent: Agent, event: EventName, context: &str) -> Option<Value> {
-    if !matches!(event, EventName::SessionStart | EventName::PromptSubmit) {
+    use EventName as E;
+    let takes = match agent {
+        Agent::GeminiCli => matches!(event, E::SessionStart | E::PromptSubmit),
+        _ => matches!(event, E::SessionStart | E::PromptSubmit | E::PreTool),
+    };
+    if !takes {
         return None;
     }
     let name = event.wire_name(agent)?;

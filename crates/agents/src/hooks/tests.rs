@@ -1,59 +1,32 @@
 //! Events as agents send them, and replies as they take them.
 
-use std::cell::RefCell;
 use std::path::Path;
 
 use super::*;
 
-/// Keeps what it was told, and knows one thing.
-#[derive(Default)]
-struct Notebook {
-    told: RefCell<Vec<String>>,
-    fails: bool,
-}
-
-impl Notebook {
-    fn tell(&self, what: String) -> Result<Option<String>, &'static str> {
-        self.told.borrow_mut().push(what);
-        if self.fails { Err("the store is busy") } else { Ok(Some("Known: \"a\"\nand b".into())) }
-    }
-}
-
-impl HookMemory for Notebook {
-    type Error = &'static str;
-
-    fn start(&self, session: &HookSession, start: Start) -> Result<Option<String>, &'static str> {
-        self.tell(format!("start {:?} {start:?}", session.id))
-    }
-
-    fn prompt(&self, session: &HookSession, text: &str) -> Result<Option<String>, &'static str> {
-        self.tell(format!("prompt {:?} {text}", session.id))
-    }
-
-    fn before_compaction(&self, session: &HookSession) -> Result<Option<String>, &'static str> {
-        self.tell(format!("compaction {:?}", session.id))
-    }
-
-    fn end(&self, session: &HookSession, reason: Option<&str>) -> Result<(), &'static str> {
-        self.tell(format!("end {:?} {reason:?}", session.id)).map(drop)
-    }
-
-    fn report(
-        &self,
-        session: &HookSession,
-        event: EventName,
-        text: &str,
-    ) -> Result<(), &'static str> {
-        self.tell(format!("report {:?} {} {text}", session.id, event.name())).map(drop)
+/// What an event says, in a line.
+fn said(event: &HookEvent) -> String {
+    let id = &event.session.id;
+    match &event.happening {
+        Happening::SessionStart(start) => format!("start {id:?} {start:?}"),
+        Happening::PromptSubmit { prompt } => format!("prompt {id:?} {prompt}"),
+        Happening::PreTool { file, command } => format!("tool {id:?} {file:?} {command:?}"),
+        Happening::PreCompact => format!("compaction {id:?}"),
+        Happening::SessionEnd { reason } => format!("end {id:?} {reason:?}"),
+        Happening::SubagentStop { message } => format!("subagent {id:?} {message:?}"),
+        Happening::Stop { message } => format!("stop {id:?} {message:?}"),
     }
 }
 
 #[track_caller]
 fn check(agent: Agent, event: EventName, input: &str, told: &str, reply: &str) {
-    let memory = Notebook::default();
-    let (bytes, trouble) = respond(agent, event, input.as_bytes(), &memory);
+    let mut heard = String::new();
+    let (bytes, trouble) = respond(agent, event, input.as_bytes(), |event| {
+        heard = said(&event);
+        Ok::<_, &str>(Some("Known: \"a\"\nand b".to_owned()))
+    });
     assert_eq!(trouble, None);
-    assert_eq!(memory.told.borrow().join("\n"), told);
+    assert_eq!(heard, told);
     assert_eq!(String::from_utf8(bytes).unwrap(), reply);
 }
 
@@ -105,16 +78,47 @@ fn claude_code() {
             r###""agent_type":"Explore","agent_transcript_path":"/t","###,
             r###""last_assistant_message":"## Key Learnings\n1. x"}"###,
         ),
-        "report Some(\"5b1e\") subagent-stop ## Key Learnings\n1. x",
+        "subagent Some(\"5b1e\") Some(\"## Key Learnings\\n1. x\")",
         "",
     );
     check(
         agent,
         EventName::Stop,
         r#"{"session_id":"5b1e","hook_event_name":"Stop","stop_hook_active":false,"last_assistant_message":"done"}"#,
-        r#"report Some("5b1e") stop done"#,
+        r#"stop Some("5b1e") Some("done")"#,
         "",
     );
+}
+
+// S10
+#[test]
+fn tools_name_a_file_or_a_command() {
+    let context = "{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\",\"additionalContext\":\"Known: \\\"a\\\"\\n\
+                   and b\"}}\n";
+    for (agent, input, told) in [
+        (
+            Agent::ClaudeCode,
+            r#"{"session_id":"s","tool_name":"Edit","tool_input":{"file_path":"/p/a.rs","old_string":"x"}}"#,
+            r#"tool Some("s") Some("/p/a.rs") None"#,
+        ),
+        (
+            Agent::ClaudeCode,
+            r#"{"session_id":"s","tool_name":"Bash","tool_input":{"command":"git push","description":"d"}}"#,
+            r#"tool Some("s") None Some("git push")"#,
+        ),
+        (
+            Agent::Codex,
+            r#"{"session_id":"s","tool_name":"Bash","tool_input":{"command":["bash","-lc","npm i"]}}"#,
+            r#"tool Some("s") None Some("npm i")"#,
+        ),
+        (
+            Agent::Codex,
+            r#"{"session_id":"s","tool_input":{"command":"*** Begin Patch\n*** Update File: src/a.rs\n@@\n-x"}}"#,
+            r#"tool Some("s") Some("src/a.rs") None"#,
+        ),
+    ] {
+        check(agent, EventName::PreTool, input, told, context);
+    }
 }
 
 #[test]
@@ -128,7 +132,7 @@ fn codex_sends_null_where_it_has_nothing() {
             r#""permission_mode":"default","session_id":"s","stop_hook_active":false,"transcript_path":null,"#,
             r#""turn_id":"t"}"#,
         ),
-        "",
+        r#"subagent Some("s") None"#,
         "",
     );
     check(
@@ -166,7 +170,7 @@ fn gemini_wants_json_always_and_has_its_own_names() {
         Agent::GeminiCli,
         EventName::Stop,
         &format!(r#"{{{base},"hook_event_name":"AfterAgent","prompt":"q","prompt_response":"r"}}"#),
-        r#"report Some("g") stop r"#,
+        r#"stop Some("g") Some("r")"#,
         "{}\n",
     );
 }
@@ -227,20 +231,20 @@ fn every_reason_to_start_is_known_or_fresh() {
 
 #[test]
 fn trouble_gives_an_empty_reply_and_a_line_for_the_log() {
-    let memory = Notebook { fails: true, ..Notebook::default() };
+    let fails = |_: HookEvent| Err::<Option<String>, _>("the store is busy");
     for agent in Agent::ALL {
         let empty =
             String::from_utf8(render(agent, EventName::PromptSubmit, &HookReply::default()));
         for input in
             [&b""[..], b"[]", b"{", b"{}", b"\xff", br#"{"prompt":7}"#, br#"{"prompt":"hi"}"#]
         {
-            let (bytes, trouble) = respond(agent, EventName::PromptSubmit, input, &memory);
+            let (bytes, trouble) = respond(agent, EventName::PromptSubmit, input, fails);
             assert_eq!(String::from_utf8(bytes), empty);
             assert!(trouble.is_some());
         }
     }
     let (_, trouble) =
-        respond(Agent::Codex, EventName::Stop, &vec![b' '; parse::INPUT_BYTES_MAX + 1], &memory);
+        respond(Agent::Codex, EventName::Stop, &vec![b' '; parse::INPUT_BYTES_MAX + 1], fails);
     assert_eq!(trouble.unwrap(), "the event has more than 16777216 bytes");
 }
 

@@ -14,7 +14,8 @@ pub(super) struct Entry {
 pub(super) enum Shape {
     /// An object under our own name. These fields are ours; others that a person added to it stay.
     Own(Map<String, Value>),
-    /// One element of a list that others use too. Ours is the one with a `command` that contains the mark.
+    /// One element of a list that others use too. Ours is the one with a `command` that contains the mark, or the text
+    /// that is the mark.
     Element { value: Value, mark: String },
     /// A value that the agent insists on. It stays as it is if it is there, whatever it is.
     Required(Value),
@@ -69,6 +70,7 @@ pub(super) fn marked<'a>(element: &'a Value, mark: &str) -> Option<&'a str> {
                 .or_else(|| fields.get("hooks").and_then(|hooks| marked(hooks, mark)))
         }
         Value::Array(elements) => elements.iter().find_map(|element| marked(element, mark)),
+        Value::String(text) => (text == mark).then_some(text.as_str()),
         _ => None,
     }
 }

@@ -194,6 +194,7 @@ fn marked_line<'a, 'b>(node: &'b Node<'a>, mark: &str) -> Option<&'b StringLit<'
             _ => property(object, "hooks").and_then(|hooks| marked_line(hooks, mark)),
         },
         Node::Array(list) => list.elements.iter().find_map(|node| marked_line(node, mark)),
+        Node::StringLit(text) => (text.value == mark).then_some(text),
         _ => None,
     }
 }

@@ -26,5 +26,6 @@ mod toml;
 pub use files::SetupError;
 pub use launch::Program;
 pub use places::{Scope, Surroundings, System};
+pub use recipe::CORE_TOOLS;
 pub use run::{Action, FileOutcome, SetupJob, remove, set_up};
 pub use state::{AgentState, on_path, states};

@@ -34,6 +34,7 @@ function hook(event, input) {
 export const Cortex = async ({ directory }) => {
   const contexts = new Map(); // what memory says, by session
   const nudges = new Map(); // what it says about the last prompt, by session
+  const tools = new Map(); // what it says about the tool in use, by session
   const children = new Set(); // sessions of sub-agents, which have no memory life of their own
 
   const about = (session) => ({ session_id: session, cwd: directory });
@@ -45,6 +46,7 @@ export const Cortex = async ({ directory }) => {
   };
   const end = async (session, reason) => {
     nudges.delete(session);
+    tools.delete(session);
     children.delete(session);
     if (contexts.delete(session)) await hook("session-end", { ...about(session), reason });
   };
@@ -73,6 +75,11 @@ export const Cortex = async ({ directory }) => {
       const reply = await hook("prompt-submit", { ...about(session), prompt });
       nudges.set(session, reply.context ?? "");
     },
+    "tool.execute.before": async (input, output) => {
+      if (!["bash", "edit", "write", "patch"].includes(input.tool) || children.has(input.sessionID)) return;
+      const reply = await hook("pre-tool", { ...about(input.sessionID), tool_input: output.args ?? {} });
+      if (reply.context) tools.set(input.sessionID, reply.context);
+    },
     "tool.execute.after": async (input, output) => {
       if (input.tool !== "task") return;
       const message = output.output;
@@ -84,7 +91,7 @@ export const Cortex = async ({ directory }) => {
     },
     "experimental.chat.system.transform": async (input, output) => {
       const session = input.sessionID;
-      const text = [contexts.get(session), nudges.get(session)].filter(Boolean).join("\n\n");
+      const text = [contexts.get(session), nudges.get(session), tools.get(session)].filter(Boolean).join("\n\n");
       if (!text) return;
       // Some models take one system block only, so the text joins the last one.
       const last = output.system.length - 1;

@@ -95,6 +95,8 @@ pub(super) struct Places {
     pub hooks: Option<PathBuf>,
     /// A file that is ours alone, if the agent loads plugins from a folder.
     pub plugin: Option<PathBuf>,
+    /// Where the agent looks for skills, if it knows any: the file that says when to look and when to save.
+    pub skill: Option<PathBuf>,
     /// A folder that exists once the agent has been used.
     pub folder: PathBuf,
 }
@@ -106,8 +108,10 @@ pub(super) fn places(agent: Agent, scope: Scope, at: &Surroundings) -> Option<Pl
         servers: vec![folder.join(servers)],
         hooks: hooks.map(|name| folder.join(name)),
         plugin: None,
+        skill: None,
         folder,
     };
+    let with_skill = |places: Places| Places { skill: Some(skill(&places.folder)), ..places };
     Some(match (agent, scope) {
         (Agent::ClaudeCode, Scope::User) => {
             let moved = at.variable("CLAUDE_CONFIG_DIR");
@@ -117,6 +121,7 @@ pub(super) fn places(agent: Agent, scope: Scope, at: &Surroundings) -> Option<Pl
                 servers: vec![state.join(".claude.json")],
                 hooks: Some(folder.join("settings.json")),
                 plugin: None,
+                skill: Some(skill(&folder)),
                 folder,
             }
         }
@@ -124,18 +129,19 @@ pub(super) fn places(agent: Agent, scope: Scope, at: &Surroundings) -> Option<Pl
             servers: vec![project(".mcp.json")],
             hooks: Some(project(".claude").join("settings.json")),
             plugin: None,
+            skill: Some(skill(&project(".claude"))),
             folder: project(".claude"),
         },
         (Agent::Codex, Scope::User) => {
             let folder = at.variable("CODEX_HOME").unwrap_or_else(|| at.home.join(".codex"));
-            both(folder, "config.toml", Some("hooks.json"))
+            with_skill(both(folder, "config.toml", Some("hooks.json")))
         }
         (Agent::Codex, Scope::Project) => {
             both(project(".codex"), "config.toml", Some("hooks.json"))
         }
         (Agent::GeminiCli, Scope::User) => {
             let home = at.variable("GEMINI_CLI_HOME").unwrap_or_else(|| at.home.clone());
-            both(home.join(".gemini"), "settings.json", Some("settings.json"))
+            with_skill(both(home.join(".gemini"), "settings.json", Some("settings.json")))
         }
         (Agent::GeminiCli, Scope::Project) => {
             both(project(".gemini"), "settings.json", Some("settings.json"))
@@ -157,8 +163,67 @@ pub(super) fn places(agent: Agent, scope: Scope, at: &Surroundings) -> Option<Pl
         (Agent::Windsurf, Scope::User) => {
             both(at.home.join(".codeium").join("windsurf"), "mcp_config.json", None)
         }
-        (Agent::Windsurf, Scope::Project) => return None,
+        (Agent::CopilotCli, Scope::User) => {
+            let folder = at.variable("COPILOT_HOME").unwrap_or_else(|| at.home.join(".copilot"));
+            both(folder, "mcp-config.json", None)
+        }
+        (Agent::Zed, Scope::User) => {
+            // Zed follows XDG on macOS too.
+            let folder = match at.system {
+                System::Windows => at.application_data().join("Zed"),
+                System::Linux | System::MacOs => {
+                    let config = at.variable("XDG_CONFIG_HOME");
+                    config.unwrap_or_else(|| at.home.join(".config")).join("zed")
+                }
+            };
+            both(folder, "settings.json", None)
+        }
+        (Agent::Zed, Scope::Project) => both(project(".zed"), "settings.json", None),
+        (Agent::Cline, Scope::User) => {
+            both(extension(at, "saoudrizwan.claude-dev"), "cline_mcp_settings.json", None)
+        }
+        (Agent::Roo, Scope::User) => {
+            both(extension(at, "rooveterinaryinc.roo-cline"), "mcp_settings.json", None)
+        }
+        (Agent::Roo, Scope::Project) => both(project(".roo"), "mcp.json", None),
+        (Agent::Continue, Scope::User) => continue_in(&at.home),
+        (Agent::Continue, Scope::Project) => continue_in(&at.project),
+        (Agent::ClaudeDesktop, Scope::User) => {
+            both(at.application_data().join("Claude"), "claude_desktop_config.json", None)
+        }
+        (Agent::QwenCode, Scope::User) => {
+            let folder = at.variable("QWEN_HOME").unwrap_or_else(|| at.home.join(".qwen"));
+            with_skill(both(folder, "settings.json", None))
+        }
+        (Agent::QwenCode, Scope::Project) => both(project(".qwen"), "settings.json", None),
+        (
+            Agent::Windsurf | Agent::CopilotCli | Agent::Cline | Agent::ClaudeDesktop,
+            Scope::Project,
+        ) => return None,
     })
+}
+
+/// The settings of an extension of VS Code.
+fn extension(at: &Surroundings, name: &str) -> PathBuf {
+    let user = at.application_data().join("Code").join("User");
+    user.join("globalStorage").join(name).join("settings")
+}
+
+/// Continue reads every file of a folder, so ours is one of its own.
+fn continue_in(above: &Path) -> Places {
+    let folder = above.join(".continue");
+    Places {
+        servers: vec![folder.join("mcpServers").join("cortex.json")],
+        hooks: None,
+        plugin: None,
+        skill: None,
+        folder,
+    }
+}
+
+/// Our skill below the folder of an agent that knows skills.
+fn skill(folder: &Path) -> PathBuf {
+    folder.join("skills").join("cortex-memory").join("SKILL.md")
 }
 
 fn opencode(settings: &Path, folder: &Path) -> Places {
@@ -166,6 +231,7 @@ fn opencode(settings: &Path, folder: &Path) -> Places {
         servers: vec![settings.join("opencode.jsonc"), settings.join("opencode.json")],
         hooks: None,
         plugin: Some(folder.join("plugins").join("cortex.js")),
+        skill: Some(skill(folder)),
         folder: folder.to_owned(),
     }
 }
@@ -212,6 +278,34 @@ mod tests {
         check(Agent::OpenCode, Scope::Project, &at, "/p/opencode.jsonc", None);
         check(Agent::VsCode, Scope::Project, &at, "/p/.vscode/mcp.json", None);
         assert_eq!(places(Agent::Windsurf, Scope::Project, &at), None);
+    }
+
+    // S25
+    #[test]
+    fn more_agents() {
+        let linux = at(System::Linux, &[]);
+        for (agent, file) in [
+            (Agent::CopilotCli, "/h/.copilot/mcp-config.json"),
+            (Agent::Zed, "/h/.config/zed/settings.json"),
+            (Agent::Continue, "/h/.continue/mcpServers/cortex.json"),
+            (Agent::ClaudeDesktop, "/h/.config/Claude/claude_desktop_config.json"),
+            (Agent::QwenCode, "/h/.qwen/settings.json"),
+            (
+                Agent::Cline,
+                "/h/.config/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
+            ),
+            (
+                Agent::Roo,
+                "/h/.config/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json",
+            ),
+        ] {
+            check(agent, Scope::User, &linux, file, None);
+        }
+        let mac = at(System::MacOs, &[]);
+        let file = "/h/Library/Application Support/Claude/claude_desktop_config.json";
+        check(Agent::ClaudeDesktop, Scope::User, &mac, file, None);
+        check(Agent::Zed, Scope::User, &mac, "/h/.config/zed/settings.json", None);
+        assert_eq!(places(Agent::Cline, Scope::Project, &linux), None);
     }
 
     #[test]

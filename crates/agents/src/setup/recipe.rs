@@ -13,15 +13,34 @@ use crate::setup::{json, toml};
 
 /// Our name in every list of servers.
 pub(super) const SERVER: &str = "cortex";
-/// What the first line of a file that is ours alone says.
+/// What one of the first lines of a file that is ours alone says.
 pub(super) const SIGNATURE: &str = "Written by `cortex setup";
-/// Events that settings subscribe to. `Stop` is not among them: it fires after every answer.
-const SUBSCRIBED: [EventName; 5] = [
+/// Lines of a file that are looked at for it.
+const SIGNED_LINES: usize = 3;
+/// How Claude Code names all tools of our server in its list of what needs no question.
+const ALLOWED: &str = "mcp__cortex";
+/// The tools that set-up gives, for agents that want to know them one by one.
+pub const CORE_TOOLS: [&str; 8] = [
+    "mem_save",
+    "mem_search",
+    "mem_context",
+    "mem_get_observation",
+    "mem_timeline",
+    "mem_session_summary",
+    "mem_update",
+    "mem_relate",
+];
+/// When to look and when to save, in the words of the plugin.
+const SKILL: &str = include_str!("../../../../plugin/skills/memory/SKILL.md");
+/// Events that settings subscribe to.
+const SUBSCRIBED: [EventName; 7] = [
     EventName::SessionStart,
     EventName::PromptSubmit,
+    EventName::PreTool,
     EventName::PreCompact,
     EventName::SessionEnd,
     EventName::SubagentStop,
+    EventName::Stop,
 ];
 
 /// One file and what belongs into it.
@@ -61,8 +80,7 @@ impl Content {
             Content::Json(entries) => json::add(text, entries),
             Content::Toml(entries) => toml::add(text, entries),
             Content::Whole(whole) => {
-                let first = text.lines().next().unwrap_or_default();
-                if text.is_empty() || first.contains(SIGNATURE) {
+                if text.is_empty() || is_signed(text) {
                     Ok(whole.clone())
                 } else {
                     Err(SettingsFault::at(
@@ -79,10 +97,7 @@ impl Content {
         match self {
             Content::Json(entries) => json::remove(text, entries, made),
             Content::Toml(entries) => toml::remove(text, entries),
-            Content::Whole(_) => {
-                let ours = text.lines().next().is_some_and(|line| line.contains(SIGNATURE));
-                Ok(if ours { String::new() } else { text.to_owned() })
-            }
+            Content::Whole(_) => Ok(if is_signed(text) { String::new() } else { text.to_owned() }),
         }
     }
 
@@ -97,12 +112,17 @@ impl Content {
     /// Whether any of it is in the text.
     pub(super) fn is_in(&self, text: &str) -> Result<bool, SettingsFault> {
         if let Content::Whole(_) = self {
-            return Ok(text.lines().next().is_some_and(|line| line.contains(SIGNATURE)));
+            return Ok(is_signed(text));
         }
         let settings = self.read(text)?;
         let entries = self.entries().iter().filter(|entry| !entry.is_required());
         Ok(entries.into_iter().any(|entry| entry.is_in(&settings)))
     }
+}
+
+/// Whether a file is ours alone.
+fn is_signed(text: &str) -> bool {
+    text.lines().take(SIGNED_LINES).any(|line| line.contains(SIGNATURE))
 }
 
 /// Everything that `cortex setup` writes for an agent.
@@ -130,6 +150,10 @@ pub(super) fn targets(agent: Agent, places: &Places, launch: &Launch) -> Vec<Tar
         let content = Content::Whole(plugin(launch));
         targets.push(Target { candidates: vec![file.clone()], content });
     }
+    if let Some(file) = &places.skill {
+        let content = Content::Whole(skill(agent));
+        targets.push(Target { candidates: vec![file.clone()], content });
+    }
     targets
 }
 
@@ -137,11 +161,36 @@ fn server(agent: Agent, launch: &Launch) -> Entry {
     let (program, arguments) = (&launch.program, launch.server_arguments());
     let plain = json!({ "command": program, "args": arguments });
     let typed = json!({ "type": "stdio", "command": program, "args": arguments });
+    let with = |mut value: Value, name: &str, field: Value| {
+        value[name] = field;
+        value
+    };
     match agent {
         Agent::ClaudeCode => Entry::own(&["mcpServers", SERVER], typed),
         Agent::VsCode => Entry::own(&["servers", SERVER], typed),
-        Agent::Codex => Entry::own(&["mcp_servers", SERVER], plain),
-        Agent::GeminiCli | Agent::Cursor | Agent::Windsurf => {
+        Agent::Codex => {
+            let approved = with(plain, "default_tools_approval_mode", json!("approve"));
+            Entry::own(&["mcp_servers", SERVER], approved)
+        }
+        // Whoever sets up a memory wants it to be used: its tools ask no question.
+        Agent::GeminiCli | Agent::QwenCode => {
+            Entry::own(&["mcpServers", SERVER], with(plain, "trust", json!(true)))
+        }
+        Agent::Cline => {
+            Entry::own(&["mcpServers", SERVER], with(plain, "autoApprove", json!(CORE_TOOLS)))
+        }
+        Agent::Roo => {
+            Entry::own(&["mcpServers", SERVER], with(plain, "alwaysAllow", json!(CORE_TOOLS)))
+        }
+        Agent::CopilotCli => {
+            let local =
+                json!({ "type": "local", "command": program, "args": arguments, "tools": ["*"] });
+            Entry::own(&["mcpServers", SERVER], local)
+        }
+        Agent::Zed => {
+            Entry::own(&["context_servers", SERVER], with(plain, "source", json!("custom")))
+        }
+        Agent::Cursor | Agent::Windsurf | Agent::ClaudeDesktop | Agent::Continue => {
             Entry::own(&["mcpServers", SERVER], plain)
         }
         Agent::OpenCode => {
@@ -162,7 +211,7 @@ fn hooks(agent: Agent, launch: &Launch) -> Vec<Entry> {
         let Some(name) = event.wire_name(agent) else { continue };
         let line = launch.hook_line(event, agent);
         let seconds = event.limit_seconds();
-        let value = match agent {
+        let mut value = match agent {
             Agent::Cursor => json!({ "command": line, "timeout": seconds }),
             Agent::GeminiCli => {
                 let hook = json!({
@@ -175,9 +224,24 @@ fn hooks(agent: Agent, launch: &Launch) -> Vec<Entry> {
                 json!({ "hooks": [hook] })
             }
         };
+        if let Some(matcher) = event.matcher(agent) {
+            value["matcher"] = json!(matcher);
+        }
         entries.push(Entry::element(&["hooks", name], value, mark(event, agent)));
     }
+    if agent == Agent::ClaudeCode {
+        let allowed = Value::from(ALLOWED);
+        entries.push(Entry::element(&["permissions", "allow"], allowed, ALLOWED.to_owned()));
+    }
     entries
+}
+
+/// The skill as an agent loads it: signed, and under a name that is ours.
+fn skill(agent: Agent) -> String {
+    let signature = format!(
+        "---\n# {SIGNATURE} {agent}`; `cortex setup {agent} --remove` deletes it. Changes made here are lost.\n"
+    );
+    SKILL.replacen("---\n", &signature, 1).replacen("name: memory\n", "name: cortex-memory\n", 1)
 }
 
 fn plugin(launch: &Launch) -> String {

@@ -60,7 +60,7 @@ fn state(agent: Agent, scope: Scope, at: &Surroundings) -> Option<AgentState> {
     let mut state = AgentState {
         agent,
         scope,
-        installed: on_path(agent.program(), at).is_some() || places.folder.is_dir(),
+        installed: on_path(agent.program(), at).is_some() || is_used(&places.folder),
         configured: false,
         complete: true,
         files: Vec::new(),
@@ -98,6 +98,22 @@ fn state(agent: Agent, scope: Scope, at: &Surroundings) -> Option<AgentState> {
     }
     state.complete &= state.configured;
     Some(state)
+}
+
+/// Whether an agent's folder holds anything that set-up did not make: a folder of ours alone proves nothing.
+fn is_used(folder: &Path) -> bool {
+    let Ok(entries) = std::fs::read_dir(folder) else { return false };
+    let paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    let is_kept = |path: &PathBuf| path.to_string_lossy().ends_with(".before-cortex");
+    paths.is_empty() || paths.iter().any(|path| is_kept(path) || !holds_ours(path))
+}
+
+/// Whether a file or folder has anything of ours in it.
+fn holds_ours(path: &Path) -> bool {
+    path.join("cortex-memory").exists()
+        || path.join("cortex.js").exists()
+        || path.join("cortex.json").exists()
+        || std::fs::read_to_string(path).is_ok_and(|text| text.contains(SERVER))
 }
 
 /// The program in a server's entry: `command` is a word, or a list of words whose first it is.

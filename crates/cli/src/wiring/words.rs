@@ -17,8 +17,3 @@ pub(crate) use service::views::{edge_view, pinned};
 pub(crate) fn built_in_model() -> String {
     StaticEmbedder::shared().model().to_owned()
 }
-
-/// A time as answers write it.
-pub(crate) fn time(text: &str) -> api::Result<proof::memory::Millis> {
-    Ok(service::parse::time(text).map_err(service::Error::from)?)
-}

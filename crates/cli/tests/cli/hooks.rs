@@ -38,18 +38,66 @@ fn a_session_starts_with_its_own_project() {
     assert!(!context.contains("Use spaces"), "{context}");
 }
 
+// S31: a typo in the settings switches no memory off, and the session is told.
 #[test]
-fn an_agent_that_keeps_nothing_is_reminded() {
+fn a_typo_in_the_settings_is_told_in_the_session() {
     let home = Home::new();
-    let begun = jiff::Timestamp::now() - jiff::SignedDuration::from_mins(20);
-    let start = ["--now", &begun.to_string(), "session", "start", "s1", "--project", "web"];
-    home.run(&start).ok();
-    let asked = br#"{"session_id":"s1","cwd":"/src/web","prompt":"Fix it"}"#;
-    let prompt = || home.piped(&["hook", "prompt-submit"], asked).ok();
-    let reminded = prompt().json()["hookSpecificOutput"]["additionalContext"].to_string();
-    assert!(reminded.contains("in the last 20 minutes"), "{reminded}");
-    home.save(&["Fixed it", "so", "--session", "s1"]);
-    assert_eq!(prompt().out, "");
+    home.save(&["Use tabs", "We indent with tabs.", "--kind", "decision", "--project", "web"]);
+    fs::write(home.path().join("cortex.toml"), "[memory]\ndedup_minuts = 5\n").unwrap();
+    let input = br#"{"session_id":"s1","cwd":"/src/web","source":"startup"}"#;
+    let ran = home.piped(&["hook", "session-start"], input).ok();
+    let context = ran.json()["hookSpecificOutput"]["additionalContext"].to_string();
+    assert!(context.contains("settings cannot be read"), "{context}");
+    assert!(context.contains("dedup_minuts") && context.contains("Use tabs"), "{context}");
+}
+
+// S12, S15: what a session came to is listed by `mind log` and undone by one command.
+#[test]
+fn what_is_captured_is_listed_and_undone_by_one_command() {
+    let home = Home::new();
+    let project = home.path().join("web");
+    fs::create_dir_all(&project).unwrap();
+    let record = |role: &str, content: serde_json::Value| {
+        let record = serde_json::json!({
+            "type": role, "uuid": role, "sessionId": "s1", "cwd": "/src/web",
+            "timestamp": "2026-03-04T10:00:00.000Z", "message": {"role": role, "content": content},
+        });
+        format!("{record}\n")
+    };
+    let call = serde_json::json!([
+        {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "make check"}}
+    ]);
+    let said = serde_json::json!([{"type": "text", "text": "Done. Next steps: write the docs"}]);
+    let transcript = home.path().join("s1.jsonl");
+    let text = [
+        record("user", "Tidy up. From now on use pnpm in this repo.".into()),
+        record("assistant", call),
+        record("assistant", said),
+    ];
+    fs::write(&transcript, text.concat()).unwrap();
+    let input = serde_json::json!({
+        "session_id": "s1", "cwd": "/src/web", "transcript_path": transcript,
+    });
+    let input = input.to_string();
+    for event in ["stop", "stop", "session-end"] {
+        assert_eq!(home.piped(&["hook", event], input.as_bytes()).ok().out, "");
+    }
+    let listed = || home.run(&["search", "*", "--project", "web", "--json"]).ok().out;
+    let before = listed();
+    assert!(
+        before.contains("From now on use pnpm") && before.contains("write the docs"),
+        "{before}"
+    );
+    let log = home.run(&["mind", "log"]).ok().out;
+    assert_eq!(log.matches("capture-").count(), 1, "{log}");
+    let run = log.split_whitespace().find(|word| word.starts_with("capture-")).unwrap();
+    home.run(&["mind", "undo", run.trim_end_matches([':', ','])]).ok();
+    let after = listed();
+    assert!(!after.contains("pnpm") && !after.contains("write the docs"), "{after}");
+    // What was undone stays so.
+    home.piped(&["hook", "stop"], input.as_bytes()).ok();
+    assert_eq!(listed(), after);
+    assert!(!home.path().join("logs/hooks.log").exists());
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn setting_up_and_removing_leaves_no_trace() {
     // This home is not the default one, so the settings name it.
     let folder = home.path().display().to_string();
     assert!(
-        text.contains(&format!("args = [\"mcp\", \"--tools=agent\", \"--home\", \"{folder}\"]"))
+        text.contains(&format!("args = [\"mcp\", \"--tools=core\", \"--home\", \"{folder}\"]"))
     );
     let program = env!("CARGO_BIN_EXE_cortex");
     assert!(text.contains(&format!("command = \"{program}\"")));
@@ -77,13 +77,14 @@ fn a_dry_run_prints_a_diff_and_writes_nothing() {
 fn the_list_is_text_or_json() {
     let home = Home::new();
     let ran = run(&home, &["setup"]).ok();
-    assert_eq!(ran.out.lines().count(), 7);
+    assert_eq!(ran.out.lines().count(), 14);
     assert!(ran.out.starts_with("claude-code  user     not installed"), "{ran:?}");
     run(&home, &["setup", "cursor"]).ok();
     let ran = run(&home, &["setup", "--list", "--json"]).ok();
     let line = ran.out.lines().find(|line| line.contains("\"cursor\"")).unwrap();
     let state: serde_json::Value = serde_json::from_str(line).unwrap();
-    for (name, wanted) in [("installed", true), ("configured", true), ("complete", true)] {
+    // S25: settings that wait for an agent do not make it installed.
+    for (name, wanted) in [("installed", false), ("configured", true), ("complete", true)] {
         assert_eq!(state[name], wanted, "{name}: {line}");
     }
     assert_eq!(state["healthy"], true);
@@ -121,11 +122,50 @@ fn any_agent_can_be_told_when_to_look_and_when_to_save() {
     for word in ["mem_context", "mem_save", "mem_session_summary", "supersedes", "sub-agent"] {
         assert!(ran.out.contains(word), "{word}: {}", ran.out);
     }
-    assert!(ran.err.contains("\"args\":[\"mcp\",\"--tools=agent\"]"), "{}", ran.err);
+    assert!(ran.err.contains("\"args\":[\"mcp\",\"--tools=core\"]"), "{}", ran.err);
     let json = run(&home, &["setup", "--instructions", "--json"]).ok().json();
     assert_eq!(json["instructions"].as_str().unwrap(), ran.out.trim_end());
     let command = json["mcp_servers"]["cortex"]["command"].as_str().unwrap();
     assert_eq!(command, env!("CARGO_BIN_EXE_cortex"));
     run(&home, &["setup", "claude-code", "--instructions"]).ends(2);
     assert!(files(&home).is_empty(), "nothing is written");
+}
+
+// S22, S23, S24, S25
+#[test]
+fn init_connects_what_is_there_tries_it_and_takes_it_back() {
+    let home = Home::new();
+    let claude = home.path().join(".claude");
+    fs::create_dir_all(claude.join("projects/-src-web")).unwrap();
+    let settings = claude.join("settings.json");
+    fs::write(&settings, "{\n\t\"permissions\": { \"allow\": [\"Bash(ls)\"] }\n}\n").unwrap();
+    let record = "{\"type\":\"user\",\"uuid\":\"u\",\"sessionId\":\"s9\",\"cwd\":\"/src/web\",\
+                  \"timestamp\":\"2026-03-04T10:00:00.000Z\",\"message\":{\"role\":\"user\",\
+                  \"content\":\"Why does the gateway drop refunds?\"}}\n";
+    fs::write(claude.join("projects/-src-web/s9.jsonl"), record).unwrap();
+    let before = fs::read_to_string(&settings).unwrap();
+    let plan = run(&home, &["init", "--dry-run"]).ok().out;
+    assert!(plan.contains("claude-code     will be connected"), "{plan}");
+    assert!(plan.contains("codex           not installed, left alone"), "{plan}");
+    assert_eq!(fs::read_to_string(&settings).unwrap(), before);
+    // Where nobody can be asked, nobody agreed.
+    let asked = run(&home, &["init"]).ok();
+    assert!(asked.err.contains("Nothing was changed"), "{asked:?}");
+    assert_eq!(fs::read_to_string(&settings).unwrap(), before);
+    let done = run(&home, &["init", "--yes", "--json"]).ok().json();
+    let connected = done["done"]["agents"].as_array().unwrap();
+    assert_eq!(connected.len(), 1, "{done}");
+    assert_eq!(
+        (&connected[0]["agent"], &connected[0]["tools"]),
+        (&"claude-code".into(), &8.into())
+    );
+    assert_eq!(done["done"]["histories"]["sessions"], 1, "{done}");
+    let written = fs::read_to_string(&settings).unwrap();
+    assert!(written.contains("\"mcp__cortex\"") && written.contains("\"Bash(ls)\""), "{written}");
+    assert!(written.contains("hook stop --agent claude-code"), "{written}");
+    let skill = claude.join("skills/cortex-memory/SKILL.md");
+    assert!(fs::read_to_string(&skill).unwrap().contains("name: cortex-memory"));
+    run(&home, &["init", "--remove", "--yes"]).ok();
+    assert_eq!(fs::read_to_string(&settings).unwrap(), before);
+    assert!(!claude.join("skills").exists() && !home.path().join(".claude.json").exists());
 }

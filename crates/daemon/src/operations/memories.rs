@@ -2,6 +2,7 @@
 //! conversation keeps, and an agent's first session wakes the mind.
 
 use api::change::{DeleteAnswer, DeleteRequest};
+use api::hook::{HookAnswer, HookMoment, HookRequest};
 use api::session::{SessionStartRequest, SessionView};
 use mind::warmup::ProcessType;
 use service::Caller;
@@ -40,5 +41,15 @@ impl Host {
             self.dispatched(caller, ProcessType::Channel);
         }
         Ok(session)
+    }
+
+    /// What a hook tells, and what the agent should know. A session that begins is work that begins.
+    pub fn hook(&self, caller: &Caller, request: HookRequest) -> Result<HookAnswer> {
+        let begins = request.moment == HookMoment::SessionStart;
+        let answer = self.service.hook(caller, request)?;
+        if begins {
+            self.dispatched(caller, ProcessType::Channel);
+        }
+        Ok(answer)
     }
 }

@@ -151,6 +151,11 @@ pub fn undo(view: &View<'_>, run: &str) -> Result<MindPlan> {
     let mut plan =
         MindPlan { job: "undo".to_owned(), undoes: Some(run.to_owned()), ..MindPlan::default() };
     plan.examined = entries.len();
+    let written: BTreeSet<u64> = entries
+        .iter()
+        .filter(|entry| entry.kind == EntryKind::Write)
+        .map(|entry| entry.seq)
+        .collect();
     for entry in entries.iter().rev() {
         let back = match entry.payload()? {
             Payload::MindRun(mind_run) if mind_run.phase == MindRunPhase::Undone => {
@@ -184,6 +189,8 @@ pub fn undo(view: &View<'_>, run: &str) -> Result<MindPlan> {
                 }
                 MemoryAction::Restore(update.id)
             }
+            // What the run itself wrote goes as a whole.
+            Payload::Update(update) if written.contains(&update.id.get()) => continue,
             Payload::Update(update) => {
                 let head = view.required_head(update.id)?;
                 if head.version != update.version || head.tombstone.is_some() {

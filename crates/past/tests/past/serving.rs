@@ -1,42 +1,10 @@
 //! What hooks and the chronicle ask: a transcript since a place, the work of a stretch of time, a command that keeps
 //! failing.
 
-use past::{ItemBody, PastAgent, WorkScope, transcript};
+use past::{ItemBody, PastAgent, WorkScope};
 use serde_json::json;
 
-use crate::histories::{NOW, Scene, answered, append, asked, result, text, text_of, tool, turns};
-
-fn roles(part: &past::TranscriptPart) -> Vec<&'static str> {
-    part.items.iter().map(|item| item.body.role()).collect()
-}
-
-// past 62, 67
-#[test]
-fn a_transcript_is_read_on_from_its_place() {
-    let scene = Scene::new();
-    let all = text_of(&turns("a", 3));
-    let half = all.len() / 2;
-    let path = scene.write(".claude/projects/p/s1.jsonl", &all[..half]);
-    let first = transcript(PastAgent::ClaudeCode, &path, None, NOW).unwrap();
-    assert!(first.is_anew && !first.items.is_empty());
-    // A line that is still being written is not consumed.
-    append(&path, &all[half..]);
-    let second = transcript(PastAgent::ClaudeCode, &path, Some(&first.place), NOW).unwrap();
-    assert!(!second.is_anew);
-    let whole = transcript(PastAgent::ClaudeCode, &path, None, NOW).unwrap();
-    assert_eq!([roles(&first), roles(&second)].concat(), roles(&whole));
-    assert_eq!(whole.session.as_ref().unwrap().id, "s1");
-    let none = transcript(PastAgent::ClaudeCode, &path, Some(&second.place), NOW).unwrap();
-    assert!(none.items.is_empty() && none.place == second.place);
-    // Another file under the same name begins anew, and so does a place that is none.
-    std::fs::write(&path, text_of(&turns("b", 1))).unwrap();
-    for place in [&second.place[..], b"no place"] {
-        let other = transcript(PastAgent::ClaudeCode, &path, Some(place), NOW).unwrap();
-        assert!(other.is_anew && roles(&other)[0] == "prompt");
-    }
-    assert!(transcript(PastAgent::Lines, &path, None, NOW).is_err());
-    assert!(transcript(PastAgent::Codex, scene.home.path(), None, NOW).is_err());
-}
+use crate::histories::{NOW, Scene, answered, asked, result, text, text_of, tool, turns};
 
 #[test]
 fn the_agent_of_a_transcript_is_known_by_its_folder() {

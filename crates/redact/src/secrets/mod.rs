@@ -1,7 +1,7 @@
 //! Secrets: credentials are masked before a text is stored, and the mask says what was there.
 //!
 //! `rules` has the forms that issuers give their tokens, `assignment` judges values that only their name makes suspect,
-//! `blocks` finds private keys. Must stay true: a value that was recognised is never in the answer, the mask never
+//! `surroundings` those that a sentence, a command or a format does; `blocks` finds private keys. Must stay true: a value that was recognised is never in the answer, the mask never
 //! holds a part of it, masking twice changes nothing, and time is linear in the text (no rule backtracks, each reads on
 //! from the end of its last match).
 
@@ -9,6 +9,7 @@ mod assignment;
 mod blocks;
 mod randomness;
 mod rules;
+mod surroundings;
 #[cfg(test)]
 mod tests;
 
@@ -59,7 +60,8 @@ pub fn mask(text: &str) -> MaskOutcome<'_> {
 }
 
 /// In this order: a later step sees the masks of the earlier ones and leaves them alone.
-const STEPS: [fn(&str) -> Vec<Span>; 3] = [blocks::find, rules::find, assignment::find];
+const STEPS: [fn(&str) -> Vec<Span>; 4] =
+    [blocks::find, rules::find, assignment::find, surroundings::find];
 
 /// A mask can end what hid another secret, so a text that had one is read again, until nothing changes.
 const ROUNDS_MAX: usize = 8;

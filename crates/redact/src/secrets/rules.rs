@@ -41,7 +41,7 @@ const fn rule(
 }
 
 /// Where two forms claim the same text, the first names it.
-static RULES: [Rule; 37] = [
+static RULES: [Rule; 62] = [
     rule(
         "aws-key",
         Form,
@@ -105,6 +105,61 @@ static RULES: [Rule; 37] = [
     rule("grafana-token", Form, &["glsa_", "glc_"], r"\bgl(?:sa|c)_[A-Za-z0-9+/=_]{32,}"),
     rule("linear-key", Form, &["lin_"], r"\blin_(?:api|oauth)_[A-Za-z0-9]{32,}"),
     rule("notion-token", Random, &["ntn_"], r"\bntn_[A-Za-z0-9]{40,}"),
+    rule(
+        "discord-token",
+        Random,
+        &["MT", "Mj", "Mz", "ND", "NT", "Nj", "Nz", "OD", "OT"],
+        r"\b[MNO][A-Za-z0-9_-]{23,25}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,38}",
+    ),
+    rule(
+        "supabase-key",
+        Form,
+        &["sbp_", "sb_secret_"],
+        r"\b(?:sbp_[0-9a-f]{40}|sb_secret_[A-Za-z0-9_-]{20,})",
+    ),
+    rule("atlassian-token", Form, &["ATATT3", "ATCTT3"], r"\bAT[AC]TT3[A-Za-z0-9_=-]{40,}"),
+    rule("sentry-token", Form, &["sntrys_", "sntryu_"], r"\bsntry[su]_[A-Za-z0-9+/=_-]{40,}"),
+    rule("doppler-token", Form, &["dp."], r"\bdp\.(?:pt|st|ct|sa|scim|audit)\.[A-Za-z0-9._-]{40,}"),
+    rule("postman-key", Form, &["PMAK-"], r"\bPMAK-[0-9a-f]{24}-[0-9a-f]{34}"),
+    rule(
+        "newrelic-key",
+        Form,
+        &["NRAK-", "NRJS-", "NRII-", "NRIQ-"],
+        r"\bNR(?:AK|JS|II|IQ)-[A-Za-z0-9_-]{19,}",
+    ),
+    rule("planetscale-token", Form, &["pscale_"], r"\bpscale_(?:tkn|pw|oauth)_[A-Za-z0-9_.-]{30,}"),
+    rule(
+        "fly-token",
+        Form,
+        &["fm1", "fm2_", "fo1_"],
+        r"\bf(?:m[12][ar]?|o1)_[A-Za-z0-9+/=_-]{40,}",
+    ),
+    rule("mailgun-key", Form, &["key-"], r"\bkey-[0-9a-f]{32}\b"),
+    rule("firebase-key", Form, &[":APA91b"], r"\bAAAA[A-Za-z0-9_-]{7}:APA91b[A-Za-z0-9_-]{80,}"),
+    rule(
+        "terraform-token",
+        Form,
+        &[".atlasv1."],
+        r"\b[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_-]{60,}",
+    ),
+    rule("figma-token", Form, &["figd_"], r"\bfigd_[A-Za-z0-9_-]{40,}"),
+    rule("airtable-token", Form, &["pat"], r"\bpat[A-Za-z0-9]{14}\.[0-9a-f]{64}\b"),
+    rule("square-token", Form, &["sq0"], r"\bsq0[a-z]{3}-[A-Za-z0-9_-]{22,}"),
+    rule("heroku-key", Form, &["HRKU-"], r"\bHRKU-[A-Za-z0-9_-]{30,}"),
+    rule("netlify-token", Form, &["nfp_"], r"\bnfp_[A-Za-z0-9]{36,}"),
+    rule(
+        "tailscale-key",
+        Form,
+        &["tskey-"],
+        r"\btskey-[a-z]{2,12}-[A-Za-z0-9]{8,}-[A-Za-z0-9]{16,}",
+    ),
+    rule("brevo-key", Form, &["xkeysib-"], r"\bxkeysib-[0-9a-f]{64}-[A-Za-z0-9]{16}"),
+    rule("dynatrace-token", Form, &["dt0c01."], r"\bdt0c01\.[A-Z0-9]{24}\.[A-Z0-9]{64}"),
+    rule("pulumi-token", Form, &["pul-"], r"\bpul-[0-9a-f]{40}\b"),
+    rule("rubygems-key", Form, &["rubygems_"], r"\brubygems_[0-9a-f]{48}\b"),
+    rule("buildkite-token", Form, &["bkua_"], r"\bbkua_[0-9a-f]{40}\b"),
+    rule("sourcegraph-token", Form, &["sgp_"], r"\bsgp_(?:[0-9a-f]{16}_|local_)?[0-9a-f]{40}\b"),
+    rule("circleci-token", Form, &["CCIPAT_"], r"\bCCIPAT_[A-Za-z0-9]{10,}_[0-9a-f]{40}\b"),
     rule("azure-signature", Form, &["sig="], r"[?&]sig=[A-Za-z0-9%+/]{40,}=*"),
     rule(
         "jwt",

@@ -27,7 +27,7 @@ impl Service {
     }
 
     /// What the home's configuration keeps out, and the home itself.
-    pub(super) fn exclusion(&self, owner: &Caller) -> Result<Exclusion> {
+    pub(crate) fn exclusion(&self, owner: &Caller) -> Result<Exclusion> {
         let mut exclusion = Exclusion {
             home: Some(self.folder.clone()),
             person: owner.person_home.clone(),

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use api::render::untrusted;
 use kernel::render;
-use past::{FileQuestion, SessionFacts, TranscriptPart, WorkScope, WorkSpan};
+use past::{FileQuestion, PastEvent, SessionFacts, WorkScope, WorkSpan, read_transcript};
 
 use super::{agent_named, folders_of};
 use crate::Service;
@@ -22,6 +22,8 @@ const TOOL_CHARS_MAX: usize = 240;
 const TRACES_MAX: usize = 40;
 /// Tokens of what is said after a conversation was shortened.
 const FACTS_TOKENS_MAX: u32 = 600;
+/// Bytes of a transcript that are read for it.
+const FACTS_BYTES_MAX: u64 = 64 << 20;
 const TAKES: &str = "a String takes any text";
 
 /// What an agent is about to do.
@@ -46,19 +48,6 @@ impl Service {
     /// The work of agents from a time on and before another, in milliseconds. Nothing where nothing was read.
     pub fn past_span(&self, caller: &Caller, from: i64, until: i64) -> Result<WorkSpan> {
         Ok(self.ask_past(caller, |past| past.span(from, until))?.unwrap_or_default())
-    }
-
-    /// What an agent wrote to one of its transcripts since a place. It needs no past and leaves none behind; what is
-    /// excluded, the caller has to know.
-    pub fn past_transcript(
-        &self,
-        caller: &Caller,
-        agent: &str,
-        path: &Path,
-        place: Option<&[u8]>,
-    ) -> Result<TranscriptPart> {
-        let owner = self.past_owner(caller)?;
-        Ok(past::transcript(agent_named(agent)?, path, place, owner.now()?.get())?)
     }
 
     /// A word before a tool is used: a decision that was kept from a turn about the file, an approach that was tried
@@ -111,8 +100,14 @@ impl Service {
         agent: &str,
         path: &Path,
     ) -> Result<Option<String>> {
-        let part = self.past_transcript(caller, agent, path, None)?;
-        Ok(facts_text(&past::facts(&part.items)))
+        let now = self.past_owner(caller)?.now()?.get();
+        let reading = read_transcript(agent_named(agent)?, path, None, now, FACTS_BYTES_MAX)?;
+        let item = |event| match event {
+            PastEvent::Item(item) => Some(item),
+            PastEvent::Session(_) | PastEvent::Undo(_) => None,
+        };
+        let items: Vec<_> = reading.events.into_iter().filter_map(item).collect();
+        Ok(facts_text(&past::facts(&items)))
     }
 }
 

@@ -60,6 +60,30 @@ pub const KEYS: &[Key] = &[
         about: "Name of the model at that service",
     },
     Key {
+        name: "hooks.briefing",
+        kind: Kind::Flag,
+        default: || json!(true),
+        about: "Agents are told at the start of a session what holds, where work stopped and what was decided",
+    },
+    Key {
+        name: "hooks.capture",
+        kind: Kind::Flag,
+        default: || json!(true),
+        about: "What happened in a session, and what you state as a rule, is kept from the agent's own record",
+    },
+    Key {
+        name: "hooks.prompts",
+        kind: Kind::Flag,
+        default: || json!(true),
+        about: "What you ask agents is kept word for word",
+    },
+    Key {
+        name: "hooks.recall",
+        kind: Kind::Flag,
+        default: || json!(true),
+        about: "Memories that answer a prompt, or are about a file or command, are told without being asked for",
+    },
+    Key {
         name: "http.allowed_hosts",
         kind: Kind::Text,
         default: || json!(""),

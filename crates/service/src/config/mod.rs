@@ -164,7 +164,8 @@ impl Config {
         self.values.get(name).and_then(|(value, _)| value.as_u64()).unwrap_or_default()
     }
 
-    fn is_on(&self, name: &str) -> bool {
+    /// Whether a switch is on.
+    pub fn is_on(&self, name: &str) -> bool {
         self.values.get(name).and_then(|(value, _)| value.as_bool()).unwrap_or_default()
     }
 

@@ -6,7 +6,7 @@
 //! - `context`: what an agent should know when it starts, within a budget.
 //! - `runs`: runs of talents.
 //! - `changes`: what became of a save, an update, a session.
-//! - `excerpt`: texts made shorter.
+//! - `hook`: what hooks add to a conversation. `excerpt`: texts made shorter.
 //!
 //! What must stay true: text and structure say the same, and both fit the reader's room; where a tool of the reader
 //! does what a hint proposes, the hint names the tool, and no other is named; what is left out is said; text of
@@ -16,6 +16,7 @@ mod changes;
 mod context;
 mod excerpt;
 mod hits;
+mod hook;
 mod memories;
 mod past;
 mod reader;
@@ -27,6 +28,7 @@ pub use changes::{
 };
 pub use context::{ContextRoom, ContextText, PROPOSED, RULES, RULES_SHARE_PERCENT, context};
 pub use hits::{found, found_by_rank};
+pub use hook::{BriefingLine, BriefingSection, ToldMemory, briefing, may_be_told, recalled};
 pub use memories::{memory, timeline, walked};
 pub use past::{past_found, past_kept, past_shown, past_worked};
 pub use reader::{

@@ -1,7 +1,7 @@
 //! `cortex eval`: how well search does on a labelled set.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::{Map, Value, json};
@@ -27,6 +27,10 @@ use crate::wiring::evaluation::{
 /// --embedder judges meaning by another model, which must be installed (minilm) or chosen (http) in this home;
 /// --compare then changes the weights that go with it.
 ///
+/// --stated needs no set: it prints how well what a person states as a rule or a preference is told from other
+/// sentences, on the labelled prompts that are part of the program, by language (JSON: {stated: [{language, kind,
+/// prompts, right, wrong, missed}]}).
+///
 /// Relevance is judged by asking each question of another group's memories too, where nothing answers it.
 ///
 /// JSON: {turn: {recall@5, recall@10, recall@20, hit@10, ndcg@10, mrr, questions, categories: {CATEGORY: {…}}},
@@ -42,11 +46,15 @@ use crate::wiring::evaluation::{
   cortex eval path/to/set --ablation
   cortex eval path/to/set --no-ranker
   cortex eval path/to/set --features set.tsv
-  cortex eval path/to/set --embedder minilm")]
+  cortex eval path/to/set --embedder minilm
+  cortex eval --stated")]
 pub(crate) struct EvalArgs {
     /// Folder of the set
-    #[arg(value_name = "DIR")]
-    folder: PathBuf,
+    #[arg(value_name = "DIR", required_unless_present = "stated")]
+    folder: Option<PathBuf>,
+    /// How well rules that a person states are recognised
+    #[arg(long, conflicts_with = "folder")]
+    stated: bool,
     /// Only questions of these categories
     #[arg(long, value_delimiter = ',')]
     categories: Vec<String>,
@@ -74,8 +82,9 @@ pub(crate) struct EvalArgs {
 }
 
 pub(crate) fn run(args: &EvalArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
+    let Some(folder) = &args.folder else { return stated(out) };
     let plan = EvalPlan {
-        folder: &args.folder,
+        folder,
         categories: &args.categories,
         weights: args.weights.as_deref(),
         compare: args.compare.as_deref(),
@@ -83,13 +92,45 @@ pub(crate) fn run(args: &EvalArgs, inv: &Invocation, out: &mut Output) -> Comman
         embedded: args.embedded,
         no_ranker: args.no_ranker,
     };
-    evaluation::with_set(&plan, inv, out, |search, out| report(args, search, out))
+    evaluation::with_set(&plan, inv, out, |search, out| report(args, folder, search, out))
 }
 
-fn report(args: &EvalArgs, search: &LabelledSearch<'_>, out: &mut Output) -> CommandResult {
+/// Precision and recall of statements, by language.
+fn stated(out: &mut Output) -> CommandResult {
+    let table = evaluation::stated_precision();
+    if out.is_json() {
+        return out.object(&json!({"stated": table}));
+    }
+    out.line(format_args!(
+        "{:<10} {:<11} {:>7} {:>9} {:>7}",
+        "language", "kind", "prompts", "precision", "recall"
+    ))?;
+    for counts in &table {
+        let share = |of: usize| {
+            let whole = u32::try_from(of).unwrap_or(u32::MAX).max(1);
+            f64::from(u32::try_from(counts.right).unwrap_or(u32::MAX)) / f64::from(whole)
+        };
+        out.line(format_args!(
+            "{:<10} {:<11} {:>7} {:>9.3} {:>7.3}",
+            counts.language,
+            counts.kind,
+            counts.prompts,
+            share(counts.right + counts.wrong),
+            share(counts.right + counts.missed)
+        ))?;
+    }
+    Ok(())
+}
+
+fn report(
+    args: &EvalArgs,
+    folder: &Path,
+    search: &LabelledSearch<'_>,
+    out: &mut Output,
+) -> CommandResult {
     let base = search.base;
     let measured = search.ask(base, out)?;
-    let calibration = search.calibrate(args.features.as_deref(), &args.folder, out)?;
+    let calibration = search.calibrate(args.features.as_deref(), folder, out)?;
     let mut view = json!({
         "turn": objects(&measured.turns.means()),
         "session": objects(&measured.sessions.means()),

@@ -3,27 +3,21 @@
 //! Whatever happens (bad input, a busy store, a disk that is full), the agent gets an empty reply in time and exit code
 //! 0; the trouble is one line in `logs/hooks.log` of the home.
 
-use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
 use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc;
 use std::time::Duration;
 
 use agents::Agent;
 use agents::hooks::{
-    EventName, HookMemory, HookReply, HookSession, INPUT_BYTES_MAX, Start, reminder, render,
-    respond, session_text,
+    EventName, Happening, HookEvent, HookReply, INPUT_BYTES_MAX, Start, render, respond,
 };
+use api::CallerInfo;
 use api::author::Author;
-use api::bulletin::BulletinRequest;
-use api::capture::CaptureRequest;
-use api::context::ContextRequest;
-use api::prompt::PromptSaveRequest;
-use api::session::{SessionEndRequest, SessionGetRequest, SessionStartRequest};
-use api::{CallerInfo, Operation};
+use api::hook::{HookAnswer, HookMoment, HookRequest, SessionBeginning};
 use clap::Args;
-use client::connection::DaemonClient;
 use client::place::DaemonPlace;
 use client::start::connect_or_start;
 use proof::memory::Millis;
@@ -31,15 +25,10 @@ use proof::memory::Millis;
 use crate::failure::CommandResult;
 use crate::invocation::{CommandEnv, GlobalArgs, caller, home_folder};
 use crate::output::{Output, plain};
-use crate::wiring::words;
 
 /// How long memory may take. An agent waits for a prompt's hook on every prompt.
 const PROMPT_LIMIT: Duration = Duration::from_millis(1_500);
 const LIMIT: Duration = Duration::from_secs(4);
-/// Bytes of context at the start of a session: about 1,500 tokens.
-const START_BYTES: usize = 6_000;
-/// What is left of them for recent memories, however long the bulletin is.
-const CONTEXT_BYTES_MIN: usize = 2_000;
 /// A longer log starts anew, and the one before it is kept.
 const LOG_BYTES_MAX: u64 = 1 << 20;
 
@@ -71,7 +60,11 @@ pub(crate) fn run(
     let mut caller = caller(globals, &env.variables, &env.cwd, None)?;
     caller.author = Author::Agent;
     let now = caller.environment.now();
-    let limit = if event == EventName::PromptSubmit { PROMPT_LIMIT } else { LIMIT };
+    let waits = matches!(event, EventName::PromptSubmit | EventName::PreTool);
+    let limit = if waits { PROMPT_LIMIT } else { LIMIT };
+    let own = |(name, _): &(&String, &String)| name.starts_with("CORTEX_HOOKS_");
+    let variables = env.variables.iter().filter(own);
+    let variables = variables.map(|(name, value)| (name.clone(), value.clone())).collect();
     let (place, from) = (DaemonPlace::new(&folder), caller.info());
     let (reply, heard) = mpsc::channel();
     let mut input = env.input;
@@ -79,10 +72,16 @@ pub(crate) fn run(
     std::thread::spawn(move || {
         let nothing = || render(agent, event, &HookReply::default());
         let answer = match read(&mut input) {
-            Ok(bytes) => match DaemonMemory::connect(&place, from, limit) {
-                Ok(memory) => respond(agent, event, &bytes, &memory),
-                Err(error) => (nothing(), Some(error.to_string())),
-            },
+            Ok(bytes) => {
+                let mut notes = Vec::new();
+                let (reply, trouble) = respond(agent, event, &bytes, |heard| {
+                    let answer = ask(&place, from, limit, variables, heard)?;
+                    notes = answer.notes;
+                    Ok::<_, api::Error>(answer.context)
+                });
+                let noted = (!notes.is_empty()).then(|| notes.join("; "));
+                (reply, trouble.or(noted))
+            }
             Err(error) => (nothing(), Some(format!("standard input: {error}"))),
         };
         // Nobody listens any more if it took too long.
@@ -122,115 +121,61 @@ fn log(home: &Path, now: Option<Millis>, line: &str) -> std::io::Result<()> {
     file.write_all(format!("{now} {line}\n").as_bytes())
 }
 
-/// The memory that the daemon of the home serves.
-struct DaemonMemory {
-    client: RefCell<DaemonClient>,
-    from: CallerInfo,
-}
-
-impl DaemonMemory {
-    fn connect(
-        place: &DaemonPlace,
-        from: CallerInfo,
-        limit: Duration,
-    ) -> api::Result<DaemonMemory> {
-        let mut client = connect_or_start(place)?;
-        client.set_limit(limit)?;
-        Ok(DaemonMemory { client: RefCell::new(client), from })
+/// Asks the daemon, once.
+fn ask(
+    place: &DaemonPlace,
+    mut from: CallerInfo,
+    limit: Duration,
+    variables: BTreeMap<String, String>,
+    event: HookEvent,
+) -> api::Result<HookAnswer> {
+    // The folder the agent works in says what project is meant.
+    if let Some(folder) = &event.session.folder {
+        from.cwd = Some(folder.clone());
     }
-
-    /// Asks from the folder the agent works in, which says what project is meant.
-    fn ask<R: Operation>(&self, session: &HookSession, request: R) -> api::Result<R::Answer> {
-        let mut from = self.from.clone();
-        if let Some(folder) = &session.folder {
-            from.cwd = Some(folder.clone());
-        }
-        self.client.borrow_mut().ask(&from, request)
-    }
+    let mut client = connect_or_start(place)?;
+    client.set_limit(limit)?;
+    client.ask(&from, request(event, variables))
 }
 
-/// True for an error that says it is so already, or never was: hooks come late, twice, or not at all.
-fn is_moot(error: &api::Error) -> bool {
-    matches!(error.fault, api::Fault::Missing | api::Fault::Conflict)
-}
-
-impl HookMemory for DaemonMemory {
-    type Error = api::Error;
-
-    fn start(&self, session: &HookSession, start: Start) -> api::Result<Option<String>> {
-        let mut project = None;
-        if let Some(id) = &session.id {
-            let folder = |folder: &PathBuf| folder.display().to_string();
-            let request = SessionStartRequest {
-                id: id.clone(),
-                project: None,
-                directory: session.folder.as_ref().map(folder),
-                agent: Some(session.agent.name().to_owned()),
+/// The event in the words of the operation.
+fn request(event: HookEvent, variables: BTreeMap<String, String>) -> HookRequest {
+    let HookEvent { session, happening } = event;
+    let mut request = HookRequest {
+        agent: session.agent.name().to_owned(),
+        session_id: session.id,
+        transcript: session.transcript.map(|path| path.display().to_string()),
+        variables,
+        ..HookRequest::default()
+    };
+    request.moment = match happening {
+        Happening::SessionStart(start) => {
+            request.beginning = match start {
+                Start::Fresh => SessionBeginning::Fresh,
+                Start::Resumed => SessionBeginning::Resumed,
+                Start::Cleared => SessionBeginning::Cleared,
+                Start::Compacted => SessionBeginning::Compacted,
             };
-            match self.ask(session, request) {
-                // A session that goes on after its end is still worth its context.
-                Ok(started) => project = Some(started.project).filter(|name| !name.is_empty()),
-                Err(error) if is_moot(&error) => {}
-                Err(error) => return Err(error),
-            }
+            HookMoment::SessionStart
         }
-        // What is published already: a hook never waits for a bulletin to be made.
-        // Of other projects an agent hears when it asks.
-        let request = BulletinRequest {
-            published: true,
-            as_prompt: true,
-            project: project.clone(),
-            ..BulletinRequest::default()
-        };
-        let bulletin = self.ask(session, request)?.bulletin.filter(|one| !one.cited.is_empty());
-        let bulletin = bulletin.map(|one| one.text).unwrap_or_default();
-        let left = START_BYTES.saturating_sub(bulletin.len()).max(CONTEXT_BYTES_MIN);
-        let request =
-            ContextRequest { project, max_bytes: Some(left), ..ContextRequest::default() };
-        let known = self.ask(session, request)?;
-        let empty = known.pinned.is_empty() && known.memories.is_empty();
-        let found = if empty { bulletin } else { format!("{bulletin}\n\n{}", known.text) };
-        Ok(Some(session_text(start, Some(found.as_str()))))
-    }
-
-    fn prompt(&self, session: &HookSession, text: &str) -> api::Result<Option<String>> {
-        let request = PromptSaveRequest {
-            content: text.to_owned(),
-            session_id: session.id.clone(),
-            ..PromptSaveRequest::default()
-        };
-        let said = self.ask(session, request)?;
-        let Some(id) = &session.id else { return Ok(None) };
-        let view = self.ask(session, SessionGetRequest { id: id.clone() })?;
-        let last = view.last_saved_at.as_deref().map(words::time).transpose()?;
-        let now = words::time(&said.created_at)?;
-        let started = words::time(&view.started_at)?;
-        Ok(reminder(now, started, last))
-    }
-
-    fn before_compaction(&self, _session: &HookSession) -> api::Result<Option<String>> {
-        // Everything kept so far is on disk already; the start after the compaction asks for the summary.
-        Ok(None)
-    }
-
-    fn end(&self, session: &HookSession, _reason: Option<&str>) -> api::Result<()> {
-        let Some(id) = &session.id else { return Ok(()) };
-        let request = SessionEndRequest { id: id.clone(), summary: None };
-        match self.ask(session, request) {
-            Ok(_) => Ok(()),
-            // Some agents announce the end of sessions whose start they never announced.
-            Err(error) if is_moot(&error) => Ok(()),
-            Err(error) => Err(error),
+        Happening::PromptSubmit { prompt } => {
+            request.prompt = Some(prompt);
+            HookMoment::Prompt
         }
-    }
-
-    fn report(&self, session: &HookSession, event: EventName, text: &str) -> api::Result<()> {
-        let request = CaptureRequest {
-            content: text.to_owned(),
-            session_id: session.id.clone(),
-            project: None,
-            source: Some(event.name().to_owned()),
-        };
-        self.ask(session, request).map(drop)
-    }
+        Happening::PreTool { file, command } => {
+            (request.file, request.command) = (file, command);
+            HookMoment::PreTool
+        }
+        Happening::PreCompact => HookMoment::PreCompact,
+        Happening::SessionEnd { .. } => HookMoment::SessionEnd,
+        Happening::SubagentStop { message } => {
+            request.message = message;
+            HookMoment::SubagentStop
+        }
+        Happening::Stop { message } => {
+            request.message = message;
+            HookMoment::Stop
+        }
+    };
+    request
 }

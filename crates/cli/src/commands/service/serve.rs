@@ -1,6 +1,7 @@
 //! `cortex serve`, `status` and `stop`: the daemon, and how commands find it.
 
 use crate::logging::LogFormat;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write as _;
 use std::path::Path;
@@ -18,7 +19,7 @@ use daemon::server::owner::OwnerKeys;
 use daemon::server::{self, ServeOptions, ServeOutcome};
 use daemon::talents_host::TalentsSettings;
 use serde_json::{Value, json};
-use service::config;
+use service::config::{self, Config};
 use talents::runner::TalentProgram;
 use talents::supervisor::end_with_supervisor;
 
@@ -165,7 +166,15 @@ fn serve_home(
     out: &mut Output,
 ) -> CommandResult {
     let folder = home_folder(globals, &env.variables, &env.cwd)?;
-    let config = config::load(&folder, &env.variables)?;
+    let config = match config::load(&folder, &env.variables) {
+        Ok(config) => config,
+        // A typo must not switch an agent's memory off: defaults hold, and its session is told (S31).
+        Err(error) if args.background => {
+            tracing::warn!("{error}; defaults hold");
+            Config::parse("", &config::path(&folder, &env.variables), &BTreeMap::new())?
+        }
+        Err(error) => return Err(error.into()),
+    };
     let idle = args.background.then(|| config.idle());
     let idle = args.idle.map(Duration::from_secs).or(idle);
     let http = (!args.background || config.http_in_background())

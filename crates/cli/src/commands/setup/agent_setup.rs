@@ -55,8 +55,8 @@ pub(crate) struct SetupArgs {
     /// Take everything back
     #[arg(long, requires = "agent")]
     remove: bool,
-    /// Tools the agent gets: agent, admin, all, or names with commas
-    #[arg(long, value_name = "TOOLS", default_value = "agent", requires = "agent")]
+    /// Tools the agent gets: core, agent, admin, all, or names with commas
+    #[arg(long, value_name = "TOOLS", default_value = "core", requires = "agent")]
     tools: String,
 }
 
@@ -83,13 +83,7 @@ pub(crate) fn run(
     let scope = if args.project { Scope::Project } else { Scope::User };
     let inv = Invocation::new(globals, None, env)?;
     let home = std::path::absolute(inv.folder()).map_err(|e| Failure::file(inv.folder(), e))?;
-    let mut options = Vec::new();
-    if home != surroundings.home.join(".cortex") {
-        options.extend(["--home".to_owned(), home.display().to_string()]);
-    }
-    if let Some(actor) = inv.other_actor() {
-        options.extend(["--actor".to_owned(), actor.to_owned()]);
-    }
+    let options = options(&home, &surroundings, inv.other_actor());
     let job = SetupJob {
         agent,
         scope,
@@ -100,8 +94,16 @@ pub(crate) fn run(
         tools: args.tools.clone(),
         dry_run: args.dry_run,
     };
+    let is_absent = !args.remove
+        && scope == Scope::User
+        && states(&surroundings).iter().any(|state| state.agent == agent && !state.installed);
     let files = if args.remove { remove(&job)? } else { set_up(&job)? };
-    let notes = if args.remove || args.dry_run { &[] } else { notes(agent) };
+    let notes = match (args.remove || args.dry_run, is_absent) {
+        (true, _) => &[],
+        // S25: whoever reads "ready" where nothing is installed is misled.
+        (false, true) => ABSENT,
+        (false, false) => notes(agent),
+    };
     if out.is_json() {
         let dry_run = args.dry_run;
         return out.object(&SetupView { agent, scope, dry_run, files: &files, notes });
@@ -140,7 +142,7 @@ fn instructions(program: &Program, out: &mut Output) -> CommandResult {
         None => program.running.display().to_string(),
     };
     let servers = serde_json::json!({
-        "mcpServers": {"cortex": {"command": command, "args": ["mcp", "--tools=agent"]}},
+        "mcpServers": {"cortex": {"command": command, "args": ["mcp", "--tools=core"]}},
     });
     if out.is_json() {
         let mcp_servers = &servers["mcpServers"];
@@ -180,6 +182,7 @@ pub(crate) fn words(state: &AgentState) -> String {
         (false, true, Some(false), _) => {
             format!("broken: no {}", plain(state.program.as_deref().unwrap_or("program")))
         }
+        (false, true, ..) if !state.installed => "set up, but not installed".to_owned(),
         (false, true, _, true) => "ready".to_owned(),
         (false, true, _, false) => "tools only, no hooks".to_owned(),
         (false, false, ..) if state.installed => "installed, not set up".to_owned(),
@@ -187,6 +190,9 @@ pub(crate) fn words(state: &AgentState) -> String {
     }
 }
 
+const ABSENT: &[&str] = &[
+    "It is not installed as far as can be seen: its program is not on PATH. The settings wait for it.",
+];
 const NO_HOOKS: &str = "It has no hooks that Cortex uses: \
     `cortex setup --instructions >> AGENTS.md` tells it when to look and to save.";
 
@@ -204,6 +210,14 @@ fn notes(agent: Agent) -> &'static [&'static str] {
         Agent::Cursor => &["Reload Cursor and switch cortex on under Settings, MCP."],
         Agent::VsCode => &["Reload VS Code and start cortex from `MCP: List Servers`.", NO_HOOKS],
         Agent::Windsurf => &["Press refresh in Windsurf's list of MCP servers.", NO_HOOKS],
+        Agent::CopilotCli => &["Start a new session; `/mcp show` lists cortex.", NO_HOOKS],
+        Agent::Zed => &["Open the agent panel's settings; cortex has a green dot.", NO_HOOKS],
+        Agent::Cline | Agent::Roo => {
+            &["Open its MCP servers and press restart on cortex.", NO_HOOKS]
+        }
+        Agent::Continue => &["Reload Continue; cortex is listed under Tools.", NO_HOOKS],
+        Agent::ClaudeDesktop => &["Quit Claude Desktop and start it again.", NO_HOOKS],
+        Agent::QwenCode => &["Start a new session; `/mcp` lists cortex.", NO_HOOKS],
     }
 }
 
@@ -211,8 +225,20 @@ fn shown(path: &Path) -> String {
     plain(&path.display().to_string())
 }
 
+/// The options that say whose memory it is, where that is not the default.
+pub(super) fn options(home: &Path, around: &Surroundings, actor: Option<&str>) -> Vec<String> {
+    let mut options = Vec::new();
+    if home != around.home.join(".cortex") {
+        options.extend(["--home".to_owned(), home.display().to_string()]);
+    }
+    if let Some(actor) = actor {
+        options.extend(["--actor".to_owned(), actor.to_owned()]);
+    }
+    options
+}
+
 /// Where the environment comes in.
-fn surroundings() -> CommandResult<Surroundings> {
+pub(super) fn surroundings() -> CommandResult<Surroundings> {
     let home = std::env::home_dir().ok_or_else(|| Failure::input("there is no home folder"))?;
     let project = std::env::current_dir().map_err(|error| Failure::file(Path::new("."), error))?;
     let variables = std::env::vars_os()
@@ -221,7 +247,7 @@ fn surroundings() -> CommandResult<Surroundings> {
     Ok(Surroundings { system: System::current(), home, project, variables })
 }
 
-fn program(surroundings: &Surroundings) -> CommandResult<Program> {
+pub(super) fn program(surroundings: &Surroundings) -> CommandResult<Program> {
     let running =
         std::env::current_exe().map_err(|e| Failure::file(&PathBuf::from("cortex"), e))?;
     let real = |path: &Path| std::fs::canonicalize(path).ok();

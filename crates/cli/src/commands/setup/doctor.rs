@@ -90,7 +90,12 @@ pub(crate) fn run(
     let mut report = DoctorReport { ok: true, checks: Vec::new() };
     report.ok("program", BuildInfo::of_this_program().line());
     let folder = home_folder(globals, &env.variables, &env.cwd)?;
-    let config = match config::load(&folder, &env.variables) {
+    // The same code that the program judges them by: what `cortex mind` refuses is not right.
+    let judged = config::load(&folder, &env.variables).and_then(|config| {
+        daemon::mind_host::read_settings(&config)?;
+        Ok(config)
+    });
+    let config = match judged {
         Ok(config) => {
             let path = config::path(&folder, &env.variables);
             let state = if path.exists() { "is right" } else { "is not there; defaults hold" };

@@ -1,0 +1,300 @@
+//! Values that a sentence, a command line, a file format or a header makes a secret: "the password is …", `curl -u`,
+//! `mysql -p`, `sshpass`, netrc, cookies, a YAML password, a short token in `NAME_TOKEN=`, a bare AWS secret, a card.
+//!
+//! Must stay true: only the value is masked; types, placeholders and ordinary words in the same place stay; each
+//! pattern is bounded, and looked for only where its sign is in the text.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::secrets::randomness::{is_placeholder, is_prose, is_random};
+use crate::secrets::{MASK_START, Span};
+
+/// A shorter value is not worth masking.
+const VALUE_CHARS_MIN: usize = 6;
+/// Characters before a number among which a word makes it a card's.
+const CARD_LEAD_BYTES: usize = 40;
+
+/// What a value in a place must be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Judge {
+    /// Anything but a placeholder.
+    Any,
+    /// Nothing that stands for a type or is an everyday word of settings.
+    NoType,
+    /// Letters and digits in it.
+    Mixed,
+    Random,
+}
+
+struct Place {
+    signs: &'static [&'static str],
+    kind: &'static str,
+    judge: Judge,
+    pattern: Regex,
+}
+
+fn place(signs: &'static [&'static str], kind: &'static str, judge: Judge, pattern: &str) -> Place {
+    let pattern = Regex::new(pattern).expect("the patterns of this file are valid");
+    Place { signs, kind, judge, pattern }
+}
+
+static PLACES: LazyLock<Vec<Place>> = LazyLock::new(|| {
+    vec![
+        place(
+            &["assword", "assphrase", "asswort", "ASSWORD"],
+            "password",
+            Judge::NoType,
+            r#"(?i)\b(?:password|passphrase|passwort)\s{1,4}(?:is|was|ist|lautet|=)\s{1,4}["'`]?([^\s"'`]{6,})"#,
+        ),
+        place(
+            &["assword:", "asswd:", "assphrase:"],
+            "password",
+            Judge::NoType,
+            r#"(?im)^[ \t-]{0,40}[a-z_.-]{0,40}(?:password|passwd|passphrase):[ \t]{1,4}["']?([^\s"'`,;(){}<>\[\]|]{6,})["']?[ \t]*$"#,
+        ),
+        place(
+            &["curl"],
+            "password",
+            Judge::Any,
+            r#"\bcurl\b[^\n]{0,300}?\s(?:-u|--user)[ =]?["']?[^\s:"']{1,64}:([^\s"']{4,})"#,
+        ),
+        place(
+            &["mysql", "mariadb"],
+            "password",
+            Judge::Any,
+            r#"\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n]{0,200}?\s-p["']?([^\s"']{4,})"#,
+        ),
+        place(&["sshpass"], "password", Judge::Any, r#"\bsshpass\s+-p\s?["']?([^\s"']{4,})"#),
+        place(
+            &["machine "],
+            "password",
+            Judge::Any,
+            r"\bmachine\s+\S{1,200}\s+login\s+\S{1,200}\s+password\s+(\S{4,})",
+        ),
+        place(
+            &["ookie"],
+            "cookie",
+            Judge::Random,
+            r"(?i)\bcookie['\x22]?:[^\n]{0,2000}?[\w.-]{1,60}=([A-Za-z0-9%._~+/=-]{16,})",
+        ),
+        place(
+            &["_TOKEN=", "_SECRET=", "_KEY=", "_PASSWD=", "_PASSWORD=", "_PAT="],
+            "credential",
+            Judge::Mixed,
+            r#"\b[A-Z][A-Z0-9_]{1,60}_(?:TOKEN|SECRET|KEY|PASSWD|PASSWORD|PAT)=["']?([A-Za-z0-9_+/=.~-]{8,})"#,
+        ),
+        place(
+            &["aws", "AWS", "AKIA", "ASIA"],
+            "aws-secret",
+            Judge::Random,
+            r"(?:^|[^A-Za-z0-9/+=_.-])([A-Za-z0-9/+]{40})(?:[^A-Za-z0-9/+=_-]|$)",
+        ),
+    ]
+});
+
+/// Digits in four groups of four, or sixteen of them in a row.
+static CARD: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?-u:\b)[3-6][0-9]{3}([ -]?)[0-9]{4}[ -]?[0-9]{4}[ -]?[0-9]{3,4}(?-u:\b)")
+        .expect("the pattern of card numbers is valid")
+});
+
+/// Every value of a known place.
+pub(super) fn find(text: &str) -> Vec<Span> {
+    let mut spans = Vec::new();
+    for place in PLACES.iter() {
+        if !place.signs.iter().any(|sign| text.contains(sign)) {
+            continue;
+        }
+        for found in place.pattern.captures_iter(text) {
+            let Some(value) = found.get(1) else { continue };
+            let trimmed = value.as_str().trim_end_matches(['.', ',', ';', ')', '!']);
+            if trimmed.contains(MASK_START) || !is_secret(place.judge, trimmed) {
+                continue;
+            }
+            let range = value.start()..value.start() + trimmed.len();
+            spans.push(Span { range, kind: place.kind });
+        }
+    }
+    cards(text, &mut spans);
+    spans
+}
+
+fn is_secret(judge: Judge, value: &str) -> bool {
+    let digits = value.chars().any(|c| c.is_ascii_digit());
+    let letters = value.chars().any(|c| c.is_ascii_alphabetic());
+    if is_placeholder(value) || value.starts_with(['$', '<', '{', '%']) {
+        return false;
+    }
+    match judge {
+        Judge::Any => true,
+        Judge::NoType => {
+            value.chars().count() >= VALUE_CHARS_MIN && !is_type(value) && !value.contains("::")
+        }
+        Judge::Mixed => {
+            digits && letters && !is_prose(value) && !value.contains("..") && !is_path(value)
+        }
+        Judge::Random => is_random(value) && !is_hexadecimal(value),
+    }
+}
+
+/// Words that stand where a value would.
+fn is_type(value: &str) -> bool {
+    const WORDS: [&str; 34] = [
+        "string",
+        "boolean",
+        "number",
+        "required",
+        "optional",
+        "hashed",
+        "encrypted",
+        "varchar",
+        "nullable",
+        "undefined",
+        "unknown",
+        "secret",
+        "password",
+        "passwd",
+        "invalid",
+        "incorrect",
+        "missing",
+        "wrong",
+        "stored",
+        "empty",
+        "changed",
+        "expired",
+        "correct",
+        "always",
+        "checked",
+        "salted",
+        "masked",
+        "redacted",
+        "rotated",
+        "default",
+        "strong",
+        "visible",
+        "hidden",
+        "needed",
+    ];
+    let lower = value.to_lowercase();
+    WORDS.contains(&lower.as_str()) || lower.starts_with("option<") || lower.starts_with("z.")
+}
+
+fn is_path(value: &str) -> bool {
+    value.starts_with(['/', '.', '~']) && value.contains('/')
+}
+
+fn is_hexadecimal(value: &str) -> bool {
+    value.chars().all(|c| c.is_ascii_hexdigit() || c == '-')
+}
+
+/// Numbers that pass the check of cards: in groups, or where a word says that it is one.
+fn cards(text: &str, spans: &mut Vec<Span>) {
+    for found in CARD.captures_iter(text) {
+        let Some(whole) = found.get(0) else { continue };
+        let digits: Vec<u32> = whole.as_str().chars().filter_map(|c| c.to_digit(10)).collect();
+        let is_grouped = found.get(1).is_some_and(|sign| !sign.as_str().is_empty());
+        let before = &text[text.floor_char_boundary(whole.start().saturating_sub(CARD_LEAD_BYTES))
+            ..whole.start()];
+        let before = before.to_lowercase();
+        let is_said =
+            ["card", "visa", "karte", "tarjeta", "carte"].iter().any(|word| before.contains(word));
+        if (15..=16).contains(&digits.len()) && (is_grouped || is_said) && passes_check(&digits) {
+            spans.push(Span { range: whole.range(), kind: "card-number" });
+        }
+    }
+}
+
+/// The check digit of card numbers.
+fn passes_check(digits: &[u32]) -> bool {
+    let sum: u32 = digits
+        .iter()
+        .rev()
+        .enumerate()
+        .map(|(place, digit)| match (place % 2, digit * 2) {
+            (0, _) => *digit,
+            (_, double) if double > 9 => double - 9,
+            (_, double) => double,
+        })
+        .sum();
+    sum.is_multiple_of(10)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::secrets::mask;
+
+    fn random(count: usize) -> String {
+        "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zAbC".chars().cycle().take(count).collect()
+    }
+
+    // S30
+    #[test]
+    fn places_that_make_a_value_a_secret() {
+        let secret = format!("{}/+{}", random(19), random(19));
+        for (text, value) in [
+            ("db:\n  password: {}\n", "correcthorse"),
+            ("the password is {}.", "swordfish7"),
+            ("curl -s -u admin:{} https://x.example", "pa55"),
+            ("mysql -u root -p{} shop", "s3same"),
+            ("sshpass -p {} ssh host", "letmein"),
+            ("machine x.example login ann password {}", "opensesame"),
+            ("Cookie: lang=de; session={}", random(32).as_str()),
+            ("X_API_KEY={}", "550e8400-e29b-41d4-a716-446655440000"),
+            ("DEPLOY_TOKEN={}", "a1b2c3d4"),
+            ("aws: {} is the secret", secret.as_str()),
+            ("card 4111 1111 1111 {} exp 12/29", "1111"),
+        ] {
+            let whole = text.replace("{}", value);
+            let masked = mask(&whole).text.into_owned();
+            assert!(!masked.contains(value), "{masked}");
+        }
+    }
+
+    #[test]
+    fn types_and_ordinary_words_stay() {
+        for text in [
+            "password: string",
+            "  password: String,",
+            "password: z.string().min(8)",
+            "the password is required",
+            "password: ${DB_PASSWORD}",
+            "curl -u \"$USER:$PASS\" x",
+            "MAX_KEY=12",
+            "CACHE_KEY=user_sessions",
+            "order 4111111111111112",
+            "id 1234 5678 9012 3456",
+            "Cookie: lang=de; theme=dark",
+            "aws_region=eu-central-1 sha1 da39a3ee5e6b4b0d3255bfef95601890afd80709",
+        ] {
+            assert_eq!(mask(text).text, text);
+        }
+    }
+
+    // S30: no false positive on more than 2,000 lines of ordinary code, hashes and lock files.
+    #[test]
+    fn a_lock_file_and_source_are_left_alone() {
+        let texts = [
+            include_str!("../../../../Cargo.lock"),
+            include_str!("mod.rs"),
+            include_str!("blocks.rs"),
+            include_str!("../private.rs"),
+            include_str!("../../../service/src/save.rs"),
+            include_str!("../../../service/src/config/mod.rs"),
+        ];
+        let lines: usize = texts.iter().map(|text| text.lines().count()).sum();
+        assert!(lines >= 2_000, "{lines}");
+        for text in texts {
+            let masked = mask(text);
+            assert_eq!(masked.counts, std::collections::BTreeMap::new());
+        }
+        let ids: String = (0..500_u64)
+            .map(|n| {
+                let mixed = n.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                format!("{mixed:016x}{:016x} {mixed:08x}-1234-4abc-8def-{n:012x}\n", !mixed)
+            })
+            .collect();
+        assert_eq!(mask(&ids).counts, std::collections::BTreeMap::new());
+    }
+}

@@ -1,0 +1,259 @@
+// What a model reads, with real agents and a model that writes everything down: after `cortex init --yes` in a home
+// with thirty memories, a prompt whose answer is stored is answered from what was injected, without a tool call; an
+// unrelated prompt gets nothing; tools are called without a question; ten prompts add at most 1,500 tokens.
+//
+//   node tools/clients/recorded.mjs PATH_OF_CORTEX [claude|codex|gemini|opencode ...]
+//
+// RECORDED_DIR keeps every request as JSON lines, one file per agent and scenario.
+
+import { spawn, spawnSync } from "node:child_process";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+
+import { RecordingModel, texts } from "./recording_model.mjs";
+
+const [cortex, ...wanted] = process.argv.slice(2);
+const TOKENS_MAX = 1_500;
+let failures = 0;
+
+function check(what, holds, detail = "") {
+  console.log(`${holds ? "ok  " : "FAIL"} ${what}`);
+  if (!holds) {
+    failures += 1;
+    if (detail) console.log(String(detail).slice(0, 3_000).trimEnd().replace(/^/gm, "     | "));
+  }
+}
+
+/** Four letters a token: a rule of thumb on the safe side for English. */
+const tokens = (text) => Math.ceil(text.length / 4);
+
+const SUBJECTS = [
+  ["decision", "Use redb for the session store", "Sessions are kept in redb because it is one file and survives a crash."],
+  ["config", "Staging runs on port 8443", "The staging server listens on port 8443 behind nginx."],
+  ["bugfix", "Cart total was wrong for mixed VAT", "The cart summed net prices before rounding; src/cart/total.rs rounds per line now."],
+  ["decision", "Customers log in with magic links", "Passwords were dropped; a link by mail is valid for fifteen minutes."],
+  ["decision", "Return window is thirty days", "Legal settled on thirty days from delivery."],
+  ["discovery", "Vendor CSV uses Windows-1252", "The price list of the vendor is decoded as Windows-1252."],
+  ["config", "Secrets come from Vault", "The deploy job reads secrets from Vault under kv/shop."],
+  ["decision", "Emails are sent with Postmark", "Postmark was chosen over SES because of its bounce handling."],
+  ["bugfix", "Worker lost jobs on deploy", "The worker ignored SIGTERM; it finishes its job now."],
+  ["decision", "Prices are integers in cents", "Money is kept as integer cents with a currency code."],
+];
+const MEMORIES = [0, 1, 2].flatMap((round) =>
+  SUBJECTS.map(([kind, title, text]) =>
+    round === 0 ? [kind, title, text] : ["discovery", `${title.split(" ")[0]} note ${round}`, `Background of ${title.toLowerCase()}, part ${round}: looked at once, nothing to do.`],
+  ),
+);
+
+/** A home of its own with `cortex` and the agents on PATH, thirty memories of the project, and `cortex init --yes`. */
+class Machine {
+  constructor() {
+    this.folder = fs.mkdtempSync(path.join(os.tmpdir(), "cortex-recorded-"));
+    this.home = path.join(this.folder, "home");
+    this.project = path.join(this.home, "shop");
+    const bin = path.join(this.folder, "bin");
+    for (const folder of [this.home, this.project, bin]) fs.mkdirSync(folder);
+    fs.symlinkSync(cortex, path.join(bin, "cortex"));
+    this.env = {
+      HOME: this.home,
+      PATH: `${bin}:${process.env.PATH}`,
+      TERM: "dumb",
+      DISABLE_AUTOUPDATER: "1",
+      DISABLE_TELEMETRY: "1",
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+      GEMINI_CLI_TRUST_WORKSPACE: "true",
+      OPENCODE_DISABLE_MODELS_FETCH: "1",
+    };
+    spawnSync("git", ["init", "-q"], { cwd: this.project, env: this.env });
+  }
+
+  prepare() {
+    for (const [kind, title, text] of MEMORIES) {
+      this.now("cortex", ["save", title, text, "--kind", kind]);
+    }
+    const ran = this.now("cortex", ["init", "--yes", "--json"], 300);
+    this.init = JSON.parse(ran.out.split("\n").find((line) => line.startsWith("{")) ?? "{}");
+    return ran;
+  }
+
+  now(program, words, seconds = 120) {
+    const ran = spawnSync(program, words, {
+      cwd: this.project, env: this.env, timeout: seconds * 1000, killSignal: "SIGKILL", encoding: "utf8", input: "",
+    });
+    return { code: ran.status, out: ran.stdout ?? "", text: `${ran.stdout ?? ""}${ran.stderr ?? ""}` };
+  }
+
+  /** Runs beside us, because the model that it asks lives in this process. */
+  run(program, words, env = {}, seconds = 240) {
+    return new Promise((resolve) => {
+      const child = spawn(program, words, {
+        cwd: this.project, env: { ...this.env, ...env }, stdio: ["ignore", "pipe", "pipe"],
+      });
+      let text = "";
+      for (const pipe of [child.stdout, child.stderr]) pipe.on("data", (chunk) => (text += chunk));
+      const timer = setTimeout(() => child.kill("SIGKILL"), seconds * 1000);
+      child.on("close", (code) => {
+        clearTimeout(timer);
+        resolve({ code, text });
+      });
+    });
+  }
+
+  end() {
+    this.now("cortex", ["stop"]);
+    fs.rmSync(this.folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+  }
+}
+
+/** How each agent is asked one thing without a person, with our model behind it. */
+const AGENTS = {
+  claude: {
+    name: "claude-code",
+    tool: (name) => `mcp__cortex__${name}`,
+    ask: (machine, model, prompt, more = []) =>
+      machine.run("claude", ["-p", prompt, "--output-format", "stream-json", "--verbose", ...more], {
+        ANTHROPIC_BASE_URL: model.url,
+        ANTHROPIC_API_KEY: "recorded",
+      }),
+    goOn: ["--continue"],
+  },
+  codex: {
+    name: "codex",
+    namespace: "mcp__cortex",
+    tool: (name) => name,
+    before: (machine, model) => {
+      const file = path.join(machine.home, ".codex", "config.toml");
+      const text = fs.readFileSync(file, "utf8");
+      const first = 'model = "recorded"\nmodel_provider = "recorded"\n';
+      const last = `\n[model_providers.recorded]\nname = "recorded"\nbase_url = "${model.url}/v1"\nwire_api = "responses"\nenv_key = "RECORDED_KEY"\nrequest_max_retries = 0\n`;
+      fs.writeFileSync(file, text.includes("model_provider = ") ? text.replace(/base_url = "[^"]*"/, `base_url = "${model.url}/v1"`) : first + text + last);
+    },
+    ask: (machine, model, prompt, more = []) =>
+      machine.run("codex", ["exec", ...more, "--skip-git-repo-check", "--dangerously-bypass-hook-trust", prompt], {
+        RECORDED_KEY: "recorded",
+      }),
+    goOn: ["resume", "--last"],
+  },
+  gemini: {
+    name: "gemini-cli",
+    tool: (name) => name,
+    ask: (machine, model, prompt) =>
+      machine.run("gemini", ["-m", "gemini-2.5-pro", "-p", prompt], {
+        GEMINI_API_KEY: "recorded",
+        GOOGLE_GEMINI_BASE_URL: model.url,
+      }),
+  },
+  opencode: {
+    name: "opencode",
+    tool: (name) => `cortex_${name}`,
+    before: (machine, model) => {
+      const folder = path.join(machine.home, ".config", "opencode");
+      const file = ["opencode.jsonc", "opencode.json"].map((name) => path.join(folder, name)).find((name) => fs.existsSync(name));
+      const settings = JSON.parse(fs.readFileSync(file, "utf8"));
+      settings.model = "recorded/recorded";
+      settings.provider = {
+        recorded: {
+          npm: "@ai-sdk/openai-compatible",
+          options: { baseURL: `${model.url}/v1`, apiKey: "recorded" },
+          models: { recorded: { name: "recorded", tool_call: true } },
+        },
+      };
+      fs.writeFileSync(file, JSON.stringify(settings, null, 2));
+    },
+    ask: (machine, model, prompt) => machine.run("opencode", ["run", prompt]),
+  },
+};
+
+function logOf(name, scenario) {
+  if (!process.env.RECORDED_DIR) return undefined;
+  fs.mkdirSync(process.env.RECORDED_DIR, { recursive: true });
+  return path.join(process.env.RECORDED_DIR, `${name}-${scenario}.jsonl`);
+}
+
+/** What of a request came from memory: our lines, wherever the client put them. */
+function told(body) {
+  const { tools, ...said } = body;
+  const all = texts(said).join("\n");
+  return [...new Set(all.match(/^- #\d+ .*$/gm) ?? [])];
+}
+
+async function scenario(key) {
+  const agent = AGENTS[key];
+  const machine = new Machine();
+  const say = (what) => `${agent.name}: ${what}`;
+  try {
+    if (key !== "claude") fs.mkdirSync(path.join(machine.home, key === "opencode" ? ".config/opencode" : `.${key}`), { recursive: true });
+    const ran = machine.prepare();
+    const own = machine.init.done?.agents?.find((one) => one.agent === agent.name);
+    check(say("`cortex init --yes` connects it and its tools answer"), own?.tools === 8 && !own.problem, ran.text);
+
+    // The model says only what it was shown.
+    const answer = (text) => /8443/.exec(text)?.[0] ?? "I do not know";
+    const known = await new RecordingModel({ log: logOf(key, "answer"), answer }).listen();
+    agent.before?.(machine, known);
+    const answered = await agent.ask(machine, known, "Which port does the staging server listen on?");
+    const turns = known.turns();
+    check(say("a stored answer is injected with the prompt"), turns.some(({ body }) => told(body).some((line) => line.includes("8443"))), answered.text);
+    check(say("and given without a tool call"), answered.text.includes("8443") && turns.length === 1, `${turns.length} turns\n${answered.text}`);
+    await known.close();
+
+    const other = await new RecordingModel({ log: logOf(key, "unrelated"), answer: () => "done" }).listen();
+    agent.before?.(machine, other);
+    await agent.ask(machine, other, "Write a haiku about autumn leaves");
+    const last = other.turns()[0]?.body ?? {};
+    const texted = texts(last.messages ?? last.input ?? last.contents ?? []).join("\n");
+    check(say("an unrelated prompt gets nothing injected"), other.turns().length > 0 && !texted.includes("From memory ("), texted.slice(-1_500));
+    await other.close();
+
+    const script = [
+      { tool: agent.tool("mem_search"), namespace: agent.namespace, input: { query: "return window" } },
+      { tool: agent.tool("mem_save"), namespace: agent.namespace, input: { title: "Tried by a recorded model", content: "It can save.", type: "learning" } },
+    ];
+    const caller = await new RecordingModel({ log: logOf(key, "tools"), script, answer: () => "done" }).listen();
+    agent.before?.(machine, caller);
+    const called = await agent.ask(machine, caller, "Look it up and keep a note");
+    const seen = caller.requests.map(({ body }) => texts(body).join("\n")).join("\n");
+    check(say("tools are called without a question"), seen.includes("thirty days") && !/haven't granted|permission to use|requires approval/i.test(seen), called.text);
+    const found = machine.now("cortex", ["search", "Tried by a recorded model", "--json"]).out;
+    check(say("and what is saved is there"), found.includes("Tried by a recorded model"), found);
+    await caller.close();
+
+    if (agent.goOn) await tenPrompts(agent, key, machine, say);
+  } finally {
+    machine.end();
+  }
+}
+
+/** Ten prompts of one session, five of them answered by memory. */
+async function tenPrompts(agent, key, machine, say) {
+  const prompts = [
+    "Which port does the staging server listen on?", "Rename the variable x to count",
+    "How do customers log in?", "Write a haiku about rain", "How long is the return window?",
+    "Make the button blue", "Which service sends our emails?", "Explain a bloom filter",
+    "Where do secrets come from in the deploy job?", "Undo your last change",
+  ];
+  const model = await new RecordingModel({ log: logOf(key, "ten"), answer: () => "done" }).listen();
+  agent.before?.(machine, model);
+  for (const [n, prompt] of prompts.entries()) {
+    await agent.ask(machine, model, prompt, n === 0 ? [] : agent.goOn);
+  }
+  const final = model.turns().at(-1)?.body ?? {};
+  const { tools, ...said } = final;
+  const all = texts(said).filter((text) => /Cortex keeps a memory|From memory \(|Known about this/.test(text));
+  // A text of ours may stand in a longer one of the client's; only our own lines and openings count.
+  const ours = all.flatMap((text) => text.match(/^(?:- #\d+ .*|Cortex keeps a memory.*|From memory \(.*|[A-Z][a-z ]+:|More: .*|\(\d+ more\).*)$/gm) ?? []);
+  const spent = tokens([...new Set(ours)].join("\n"));
+  const ids = ours.map((line) => /^- #(\d+) /.exec(line)?.[1]).filter(Boolean);
+  console.log(`     ${agent.name}: ${spent} tokens over ${model.turns().length} turns, ${ids.length} lines`);
+  check(say(`ten prompts add at most ${TOKENS_MAX} tokens`), model.turns().length >= 10 && spent > 0 && spent <= TOKENS_MAX, `${spent} tokens, ${model.turns().length} turns`);
+  await model.close();
+}
+
+for (const key of Object.keys(AGENTS)) {
+  if (wanted.length === 0 || wanted.includes(key)) await scenario(key);
+}
+if (failures > 0) {
+  console.log(`${failures} failed`);
+  process.exit(1);
+}
