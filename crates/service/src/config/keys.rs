@@ -103,10 +103,17 @@ pub const KEYS: &[Key] = &[
         about: "File that holds this token instead",
     },
     Key {
+        name: "mind.preset",
+        kind: Kind::Text,
+        default: || json!("default"),
+        about: "Settings of the mind by name: default, seed, quiet, busy, aggressive or conservative; what a table of \
+                [defaults] sets counts more",
+    },
+    Key {
         name: "memory.archive",
         kind: Kind::Flag,
         default: || json!(true),
-        about: "Put away by itself what is old and unimportant",
+        about: "Put away by itself what is old and unimportant, if defaults.cortex.prune_scope is all",
     },
     Key {
         name: "memory.archive_after_days",
