@@ -8,7 +8,7 @@ use api::session::{
 };
 use kernel::Cortex;
 use kernel::command::{Command, SessionClose, SessionDraft};
-use kernel::memory::Session;
+use kernel::memory::{Millis, Session};
 use kernel::store::View;
 
 use crate::caller::Caller;
@@ -111,8 +111,8 @@ impl Service {
         let mut last = None;
         each_session(&reading.view(), &mut |session| {
             let its = aliases.of(session.project.as_deref());
-            let meant = session.agent.as_deref() == Some(agent)
-                && (project.is_none() || its == project);
+            let meant =
+                session.agent.as_deref() == Some(agent) && (project.is_none() || its == project);
             if meant {
                 last = last.max(session.ended);
             }

@@ -13,9 +13,7 @@ use mind::bulletin::{BulletinInput, GatherRequest, ModelUse, gather};
 use mind::fading::Fading;
 use mind::maintenance::{self, MaintenanceState};
 use mind::patterns::PatternLook;
-use mind::proposal::{
-    self, DueMemory, MemoryAction, MindPlan, PlanOutcome, Proposal, carry_out,
-};
+use mind::proposal::{self, DueMemory, MemoryAction, MindPlan, PlanOutcome, Proposal, carry_out};
 use mind::settings::PruneScope;
 use mind::warmup::WarmStep;
 use mind::{MindEffect, MindEvent};

@@ -127,11 +127,9 @@ impl Dimension {
             Dimension::Decisions => typed(MemoryType::Decision),
             Dimension::Preferences => typed(MemoryType::Preference),
             Dimension::Patterns => typed(MemoryType::Pattern),
-            Dimension::Changed | Dimension::Due => RecallRequest {
-                mode: RecallMode::Recent,
-                limit,
-                ..RecallRequest::default()
-            },
+            Dimension::Changed | Dimension::Due => {
+                RecallRequest { mode: RecallMode::Recent, limit, ..RecallRequest::default() }
+            }
             Dimension::Knowledge => RecallRequest {
                 memory_types: vec!["fact".into()],
                 mode: RecallMode::Important,
@@ -228,6 +226,14 @@ pub struct GatherRequest<'a> {
     /// When the reader was last here: what changed since is said too.
     pub since: Option<Millis>,
     pub now: Millis,
+}
+
+impl std::fmt::Debug for GatherRequest<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = f.debug_struct("GatherRequest");
+        shown.field("audience", self.audience).field("since", &self.since).field("now", &self.now);
+        shown.finish_non_exhaustive()
+    }
 }
 
 /// The audience, and only what concerns the reader.
@@ -445,9 +451,7 @@ fn belongs(
         Dimension::Constraints | Dimension::Preferences => !proposed,
         Dimension::Work => summary,
         Dimension::RecentActivity => !summary,
-        Dimension::Changed => {
-            !summary && since.is_some_and(|since| memory.head.updated > since)
-        }
+        Dimension::Changed => !summary && since.is_some_and(|since| memory.head.updated > since),
         _ => true,
     }
 }

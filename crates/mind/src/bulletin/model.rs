@@ -162,19 +162,16 @@ pub(super) fn read_answer(
         if !gathered.may_say(&part.heading, &line) {
             return Err(AnswerRejection::Proposed(shown(&line.text)));
         }
-        support::check_line(&line, gathered).map_err(|gap| AnswerRejection::Unsupported {
-            line: shown(&line.text),
-            gap,
-        })?;
+        support::check_line(&line, gathered)
+            .map_err(|gap| AnswerRejection::Unsupported { line: shown(&line.text), gap })?;
         part.lines.push(line);
     }
     parts.retain(|part| !part.lines.is_empty());
     if parts.is_empty() {
         return Err(AnswerRejection::Empty);
     }
-    let own = |heading: &str| {
-        Dimension::ALL.iter().any(|d| !d.is_for_model() && d.heading() == heading)
-    };
+    let own =
+        |heading: &str| Dimension::ALL.iter().any(|d| !d.is_for_model() && d.heading() == heading);
     parts.retain(|part| !own(&part.heading));
     support::check_coverage(&parts, gathered).map_err(AnswerRejection::Incomplete)?;
     let parts = in_order(own_words(gathered, settings, now), parts);

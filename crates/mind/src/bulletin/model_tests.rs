@@ -35,7 +35,10 @@ fn gathered() -> BulletinInput {
         audience: Audience::Owner,
         sections: vec![
             section(Dimension::Identity, vec![item(1, "Ada leads the shop team", "")]),
-            section(Dimension::Goals, vec![item(2, "Release the checkout page, due 2026-12-01", "")]),
+            section(
+                Dimension::Goals,
+                vec![item(2, "Release the checkout page, due 2026-12-01", "")],
+            ),
             section(Dimension::Constraints, vec![item(3, "Must: never deploy on a Friday", "")]),
             section(Dimension::Proposed, vec![item(4, "Always push to main", "")]),
             section(

@@ -93,7 +93,10 @@ pub(super) fn words_of(text: &str) -> BTreeSet<String> {
 }
 
 /// A memory that contradicts one before it stands right behind it, and says so.
-pub(super) fn put_contradictions_together(view: &View<'_>, items: &mut Vec<InputItem>) -> Result<()> {
+pub(super) fn put_contradictions_together(
+    view: &View<'_>,
+    items: &mut Vec<InputItem>,
+) -> Result<()> {
     let mut at = 0;
     while at < items.len() {
         let Some(id) = MemoryId::new(items[at].id) else {

@@ -106,8 +106,9 @@ pub(super) fn of_sections(
             break;
         }
     }
-    let part = |(section, lines): (&&InputSection, Vec<BulletinLine>)| {
-        BulletinSection { heading: section.dimension.heading().to_owned(), lines }
+    let part = |(section, lines): (&&InputSection, Vec<BulletinLine>)| BulletinSection {
+        heading: section.dimension.heading().to_owned(),
+        lines,
     };
     let parts = sections.iter().zip(chosen).map(part);
     parts.filter(|part| !part.lines.is_empty()).collect()

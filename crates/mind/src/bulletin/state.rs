@@ -202,8 +202,15 @@ impl BulletinState {
         let count = if self.tries.inputs == inputs { self.tries.count } else { 0 };
         let not_before_unix_ms = now.get().saturating_add(DECLINED_MS);
         self.tries = Tries { inputs, count, not_before_unix_ms };
-        let said = self.current.as_ref().is_some_and(|now| now.inputs == pending.gathered.hash);
-        (!said).then(|| self.by_rules(&pending.gathered, run, Some(why), settings, now))
+        match self.current.as_mut().filter(|now| now.inputs == pending.gathered.hash) {
+            // Rules said the same already, before anybody knew that no model would.
+            Some(said) if said.fallback.is_none() && said.maker == Maker::Rules => {
+                said.fallback = Some(why);
+                Some(Box::new(said.clone()))
+            }
+            Some(_) => None,
+            None => Some(self.by_rules(&pending.gathered, run, Some(why), settings, now)),
+        }
     }
 
     /// The state of another audience has just written about exactly these memories: the same text serves here,

@@ -21,16 +21,86 @@ const COVERED: usize = 2;
 
 /// Words that say nothing by themselves.
 const PLAIN: [&str; 74] = [
-    "a", "an", "the", "and", "or", "but", "of", "to", "in", "on", "at", "by", "for", "from", "with", "as", "is", "are",
-    "was", "were", "be", "been", "being", "has", "have", "had", "it", "its", "this", "that", "these", "those", "there",
-    "which", "who", "whose", "while", "when", "where", "since", "until", "also", "both", "all", "any", "each", "into",
-    "over", "under", "about", "after", "before", "between", "their", "they", "them", "he", "she", "his", "her", "we",
-    "our", "you", "your", "than", "then", "so", "such", "still", "now", "will", "would", "because", "currently",
+    "a",
+    "an",
+    "the",
+    "and",
+    "or",
+    "but",
+    "of",
+    "to",
+    "in",
+    "on",
+    "at",
+    "by",
+    "for",
+    "from",
+    "with",
+    "as",
+    "is",
+    "are",
+    "was",
+    "were",
+    "be",
+    "been",
+    "being",
+    "has",
+    "have",
+    "had",
+    "it",
+    "its",
+    "this",
+    "that",
+    "these",
+    "those",
+    "there",
+    "which",
+    "who",
+    "whose",
+    "while",
+    "when",
+    "where",
+    "since",
+    "until",
+    "also",
+    "both",
+    "all",
+    "any",
+    "each",
+    "into",
+    "over",
+    "under",
+    "about",
+    "after",
+    "before",
+    "between",
+    "their",
+    "they",
+    "them",
+    "he",
+    "she",
+    "his",
+    "her",
+    "we",
+    "our",
+    "you",
+    "your",
+    "than",
+    "then",
+    "so",
+    "such",
+    "still",
+    "now",
+    "will",
+    "would",
+    "because",
+    "currently",
 ];
 
 /// Words that turn a statement around.
 const NEGATIONS: [&str; 13] = [
-    "not", "no", "never", "none", "nothing", "without", "avoid", "avoids", "dont", "doesnt", "cannot", "cant", "stop",
+    "not", "no", "never", "none", "nothing", "without", "avoid", "avoids", "dont", "doesnt",
+    "cannot", "cant", "stop",
 ];
 
 pub(super) fn is_negation(word: &str) -> bool {
@@ -97,7 +167,8 @@ pub(super) fn check_line(line: &BulletinLine, gathered: &BulletinInput) -> Resul
     }
     let negated = |words: &BTreeSet<String>| words.iter().any(|word| is_negation(word));
     // The content may deny what the title does not speak of; what is said is the sentence.
-    let said: Vec<bool> = cited.iter().map(|item| negated(&words_of(&folded(&item.text)))).collect();
+    let said: Vec<bool> =
+        cited.iter().map(|item| negated(&words_of(&folded(&item.text)))).collect();
     let denies = negated(&words);
     if (denies && !sources.iter().any(negated)) || (!denies && said.iter().all(|denies| *denies)) {
         return Err(SupportGap::Negation);
@@ -155,7 +226,8 @@ fn names(text: &str) -> impl Iterator<Item = String> {
     let mut begins = true;
     let mut names = Vec::new();
     for word in text.split_whitespace() {
-        let bare = word.trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '/' | '~' | '$'));
+        let bare =
+            word.trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '/' | '~' | '$'));
         let inner = bare.trim_end_matches(|c: char| !c.is_alphanumeric());
         let coded = word.contains('`')
             || inner.contains(['/', '_', '@', '\\', '$', '='])

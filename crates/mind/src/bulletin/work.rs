@@ -30,7 +30,9 @@ pub(super) fn lines(body: &Body) -> Vec<String> {
         }
         let line = one_line(line.trim_start_matches(['-', '*', '+', ' ', '[', 'x', ']', '>']));
         // A list may count its points.
-        let line = line.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start_matches(['.', ')', ' ']);
+        let line = line
+            .trim_start_matches(|c: char| c.is_ascii_digit())
+            .trim_start_matches(['.', ')', ' ']);
         let line = within(line.trim_end_matches('.'), LINE_WORDS);
         match part {
             _ if line.is_empty() => {}
@@ -53,7 +55,8 @@ pub(super) fn lines(body: &Body) -> Vec<String> {
 /// The text of a heading: `## Next steps`, `**Next steps**` or `Next steps:`.
 fn heading(line: &str) -> Option<String> {
     let marked = line.starts_with('#') || (line.starts_with("**") && line.ends_with("**"));
-    let short = line.ends_with(':') && line.split_whitespace().count() <= 4 && !line.starts_with('-');
+    let short =
+        line.ends_with(':') && line.split_whitespace().count() <= 4 && !line.starts_with('-');
     (marked || short).then(|| line.trim_matches(['#', '*', ':', ' ']).to_lowercase())
 }
 
@@ -75,7 +78,8 @@ mod tests {
     use super::*;
 
     fn said(content: &str) -> Vec<String> {
-        let (title, fields) = ("Session summary: shop".to_owned(), Fields::empty(MemoryType::Event));
+        let (title, fields) =
+            ("Session summary: shop".to_owned(), Fields::empty(MemoryType::Event));
         lines(&Body { title, content: content.into(), fields })
     }
 
@@ -85,9 +89,17 @@ mod tests {
                        ## Next Steps\n1. Wire the payment provider\n- [ ] Add a receipt\n* Deploy\n- Rest";
         assert_eq!(
             said(summary),
-            ["Last: Wrote the form", "Next: Wire the payment provider", "Next: Add a receipt", "Next: Deploy"]
+            [
+                "Last: Wrote the form",
+                "Next: Wire the payment provider",
+                "Next: Add a receipt",
+                "Next: Deploy"
+            ]
         );
-        assert_eq!(said("We fixed the login. More later."), ["Last: We fixed the login. More later"]);
+        assert_eq!(
+            said("We fixed the login. More later."),
+            ["Last: We fixed the login. More later"]
+        );
         assert_eq!(said("Next steps:\n- Sleep"), ["Last: Session summary: shop", "Next: Sleep"]);
         assert_eq!(said(""), ["Last: Session summary: shop"]);
     }

@@ -30,8 +30,8 @@ pub use undo::{
     undo,
 };
 
-use crate::error::Result;
 use crate::active_days::ActiveDays;
+use crate::error::Result;
 use crate::fading::{CAPTURED_KINDS, Fading, kept_because, last_used};
 use crate::proposal::{DueMemory, MemoryAction, MindPlan, Proposal, Suggestion};
 use crate::settings::{CortexSettings, PruneScope, days_ms};

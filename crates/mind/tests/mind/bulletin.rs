@@ -129,8 +129,7 @@ fn the_memory_has_what_the_mind_stands_on() {
             if mode == RecallMode::Typed { vec!["fact".to_owned()] } else { Vec::new() };
         let query = query.to_owned();
         let request = RecallRequest { mode, memory_types, query, ..RecallRequest::default() };
-        let found =
-            memory_recall(&reading, &Audience::Owner, &request, &calendar(), now).unwrap();
+        let found = memory_recall(&reading, &Audience::Owner, &request, &calendar(), now).unwrap();
         found.memories.iter().map(|memory| memory.id().get()).collect::<Vec<u64>>()
     };
     assert_eq!(ask(RecallMode::Important, ""), [goal, fact]);

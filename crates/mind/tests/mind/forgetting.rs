@@ -42,9 +42,8 @@ fn imported(n: u64, kind: &str, title: &str, at: Millis) -> Draft {
     Draft { kind, provenance, valid_from, ..of(MemoryType::of_kind(&draft_kind(n)), n, title) }
 }
 
-const KINDS: [&str; 8] = [
-    "decision", "architecture", "bugfix", "discovery", "learning", "config", "manual", "passive",
-];
+const KINDS: [&str; 8] =
+    ["decision", "architecture", "bugfix", "discovery", "learning", "config", "manual", "passive"];
 
 fn draft_kind(n: u64) -> String {
     KINDS[usize::try_from(n % 8).unwrap()].to_owned()
@@ -82,7 +81,8 @@ fn a_year_of_default_settings_hides_nothing_that_was_imported_or_saved() {
     let mut ids = Vec::new();
     for n in 0..300 {
         let happened = Millis(START - i64::try_from(690 - n * 690 / 300).unwrap() * DAY);
-        let title = format!("Row {n}: {} of {}", draft_kind(n), topics[usize::try_from(n % 6).unwrap()]);
+        let title =
+            format!("Row {n}: {} of {}", draft_kind(n), topics[usize::try_from(n % 6).unwrap()]);
         ids.push(save(&cortex, day(0), imported(n, &draft_kind(n), &title, happened)));
     }
     for (n, memory_type) in (400..).zip(MemoryType::ALL) {
@@ -107,10 +107,13 @@ fn what_was_captured_follows_the_seed_after_it_was_announced() {
     let opened = save(&cortex, day(0), captured(3, "The cache lies under var"));
     let linked = save(&cortex, day(0), captured(4, "The printer is on floor two"));
     let kept = save(&cortex, day(0), captured(5, "The invoice job runs at noon"));
-    let pinned = save(&cortex, day(0), Draft { pinned: true, ..captured(6, "The office is in Oslo") });
-    let topic = Draft { topic_key: Some("build/flags".into()), ..captured(7, "Flags of the build") };
+    let pinned =
+        save(&cortex, day(0), Draft { pinned: true, ..captured(6, "The office is in Oslo") });
+    let topic =
+        Draft { topic_key: Some("build/flags".into()), ..captured(7, "Flags of the build") };
     let topic = save(&cortex, day(0), topic);
-    let decision = Draft { kind: Some("decision".into()), ..of(MemoryType::Decision, 8, "One file") };
+    let decision =
+        Draft { kind: Some("decision".into()), ..of(MemoryType::Decision, 8, "One file") };
     let decision = save(&cortex, day(0), decision);
     let stays = [opened, linked, kept, pinned, topic, decision, anchor];
     touch(&cortex, opened, day(1));
@@ -221,7 +224,10 @@ fn every_preset_has_a_name() {
     }
     assert!(Preset::Default.changes().is_empty());
     let scope = |preset: Preset| preset.apply(MindSettings::default()).cortex.prune_scope;
-    assert_eq!((scope(Preset::Seed), scope(Preset::Aggressive)), (PruneScope::All, PruneScope::All));
+    assert_eq!(
+        (scope(Preset::Seed), scope(Preset::Aggressive)),
+        (PruneScope::All, PruneScope::All)
+    );
     assert_eq!(scope(Preset::Quiet), PruneScope::Captured);
 }
 

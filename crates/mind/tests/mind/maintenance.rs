@@ -11,8 +11,8 @@ use kernel::memory::{
     Visibility,
 };
 use kernel::salience::{DecayPolicy, decayed_importance};
-use mind::maintenance::{MaintenanceState, content_digest, plan, run_record, undo};
 use mind::fading::Fading;
+use mind::maintenance::{MaintenanceState, content_digest, plan, run_record, undo};
 use mind::proposal::{MemoryAction, MindPlan, PlanOutcome, carry_out};
 use mind::settings::{CortexSettings, MindSettings, Preset};
 use proptest::prelude::*;

@@ -2,8 +2,8 @@
 
 use kernel::memory::{MemoryId, MemoryType, PinnedVersion, Provenance, Source, Visibility};
 use kernel::salience::DecayPolicy;
-use mind::fading::Fading;
 use mind::audience::{Audience, Trust, trust};
+use mind::fading::Fading;
 use mind::memory_recall::{RecallMode, RecallRequest, memory_recall};
 use testkit::Disk;
 

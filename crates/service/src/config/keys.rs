@@ -103,13 +103,6 @@ pub const KEYS: &[Key] = &[
         about: "File that holds this token instead",
     },
     Key {
-        name: "mind.preset",
-        kind: Kind::Text,
-        default: || json!("default"),
-        about: "Settings of the mind by name: default, seed, quiet, busy, aggressive or conservative; what a table of \
-                [defaults] sets counts more",
-    },
-    Key {
         name: "memory.archive",
         kind: Kind::Flag,
         default: || json!(true),
@@ -139,6 +132,13 @@ pub const KEYS: &[Key] = &[
         kind: Kind::Flag,
         default: || json!(true),
         about: "Mask what looks like a credential",
+    },
+    Key {
+        name: "mind.preset",
+        kind: Kind::Text,
+        default: || json!("default"),
+        about: "Settings of the mind by name: default, seed, quiet, busy, aggressive or conservative; what a table of \
+                [defaults] sets counts more",
     },
     Key {
         name: "past.exclude",

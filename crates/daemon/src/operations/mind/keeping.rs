@@ -32,7 +32,8 @@ impl Host {
     pub fn mind_keep(&self, caller: &Caller, request: KeepRequest) -> Result<KeepAnswer> {
         service::access::for_owner(caller)?;
         if request.ids.is_empty() || request.ids.len() > KEEP_MAX {
-            let reason = format!("names {} memories; 1 to {KEEP_MAX} are kept at once", request.ids.len());
+            let reason =
+                format!("names {} memories; 1 to {KEEP_MAX} are kept at once", request.ids.len());
             return Err(Error::invalid("ids", reason));
         }
         let (cortex, reading) = self.service.reading(caller)?;
