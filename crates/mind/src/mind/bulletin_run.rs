@@ -5,11 +5,13 @@
 
 use kernel::memory::Millis;
 
-use super::{BULLETIN, Mind, MindEffect, ModelAnswer};
+use super::{BULLETIN, Mind, MindEffect, ModelAnswer, PROVIDER};
 use crate::audience::Audience;
 use crate::breaker::BreakerPolicy;
 use crate::budget::{ModelCall, Purpose};
-use crate::bulletin::{BulletinInput, BulletinState, BulletinStep, ModelPrompt, ModelUse};
+use crate::bulletin::{
+    Bulletin, BulletinInput, BulletinState, BulletinStep, ModelPrompt, ModelUse,
+};
 use crate::jobs::JitterSource;
 use crate::warmup::WarmStep;
 
@@ -34,6 +36,14 @@ impl Mind {
             Ok(gathered) => gathered,
             Err(why) => return self.bulletin_ended(run, Err(why), now, chance),
         };
+        let mut out = Vec::new();
+        if *audience == Audience::Owner
+            && let Some(pass) = self.warming.take()
+        {
+            // What rules say stands from here on; a model may take its time.
+            let warm = self.warmup.step_done(pass, WarmStep::Bulletin, Ok(()), now);
+            out.extend(self.warmup_effects(warm, now));
+        }
         let settings = &self.settings.bulletin;
         let model = if self.provider.is_some() { model } else { ModelUse::Never };
         let step = match audience {
@@ -43,7 +53,23 @@ impl Mind {
                 .adopt(&self.owner, &gathered, run, settings, now)
                 .unwrap_or_else(|| self.shared.gathered(&gathered, run, model, settings, now)),
         };
-        self.bulletin_effects(bulletin_run, step, now, chance)
+        out.extend(self.bulletin_effects(bulletin_run, step, now, chance));
+        out
+    }
+
+    /// Memories changed: what rules say of them is published at once. No model is asked, and no job runs.
+    pub fn refresh(
+        &mut self,
+        gathered: &BulletinInput,
+        run: &str,
+        now: Millis,
+    ) -> Option<Box<Bulletin>> {
+        let settings = &self.settings.bulletin;
+        let state = match gathered.audience {
+            Audience::Owner => &mut self.owner,
+            Audience::Shared => &mut self.shared,
+        };
+        state.gathered(gathered, run, ModelUse::Never, settings, now).publish
     }
 
     /// Does what the bulletin of an audience needs, and goes on to the next audience when this one is done.
@@ -90,7 +116,7 @@ impl Mind {
         deadline: Millis,
     ) -> std::result::Result<(), String> {
         let Some(provider) = self.provider.clone() else { return Err("no provider".to_owned()) };
-        let circuit = format!("provider:{}", provider.name);
+        let circuit = format!("{PROVIDER}{}", provider.name);
         if !self.breakers.admit(&circuit, now) {
             return Err(format!(
                 "{} failed too often and is left alone for a while",
@@ -112,7 +138,7 @@ impl Mind {
         self.calls.remove(run);
         if let Some(provider) = &self.provider {
             let policy = BreakerPolicy::of(&self.settings.cortex);
-            self.breakers.failed(&format!("provider:{}", provider.name), why, policy, now);
+            self.breakers.failed(&format!("{PROVIDER}{}", provider.name), why, policy, now);
         }
     }
 
@@ -134,7 +160,7 @@ impl Mind {
                     self.budget.settle(id, answer.cost, Some(&answer.model), now);
                 }
                 if let Some(provider) = &self.provider {
-                    self.breakers.succeeded(&format!("provider:{}", provider.name), now);
+                    self.breakers.succeeded(&format!("{PROVIDER}{}", provider.name), now);
                 }
             }
             Err(why) => self.model_failed(run, why, now),

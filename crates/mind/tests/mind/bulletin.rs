@@ -10,9 +10,10 @@ use kernel::salience::DecayPolicy;
 use kernel::{Cortex, Digest};
 use mind::audience::Audience;
 use mind::bulletin::{
-    Bulletin, BulletinChanges, BulletinInput, BulletinState, BulletinStep, Dimension, Maker,
-    ModelUse, gather, system_prompt,
+    Bulletin, BulletinChanges, BulletinInput, BulletinState, BulletinStep, Dimension,
+    GatherRequest, Maker, ModelUse, gather, system_prompt,
 };
+use mind::fading::Fading;
 use mind::jobs::{JobEffect, JobSpec, JobStates, Jobs};
 use mind::memory_recall::{RecallMode, RecallRequest, SortBy, memory_recall};
 use mind::settings::{BulletinSettings, MindSettings};
@@ -20,11 +21,24 @@ use testkit::Disk;
 
 use crate::store::{DAY, HOUR, START, day, draft, fill, of, open, save};
 
+fn calendar() -> Fading {
+    Fading::by_calendar(DecayPolicy::default())
+}
+
+fn request<'a>(
+    audience: &'a Audience,
+    settings: &'a BulletinSettings,
+    fading: &'a Fading,
+    now: Millis,
+) -> GatherRequest<'a> {
+    let (rules, concerns, since) = (RuleAuthors::Persons, None, None);
+    GatherRequest { audience, concerns, settings, fading, rules, due: &[], since, now }
+}
+
 fn gathered(cortex: &Cortex, audience: &Audience, now: Millis) -> BulletinInput {
     let settings = BulletinSettings::default();
     let reading = cortex.read().unwrap();
-    gather(&reading, audience, &settings, &DecayPolicy::default(), RuleAuthors::Persons, now)
-        .unwrap()
+    gather(&reading, request(audience, &settings, &calendar(), now)).unwrap()
 }
 
 /// The run in which every bulletin here is made.
@@ -74,8 +88,9 @@ fn over_five_thousand_memories_it_reads_like_a_briefing_and_every_line_is_cited(
     fill(&cortex, 5_000);
     let now = Millis(START);
     let found = gathered(&cortex, &Audience::Owner, now);
-    // Nothing is proposed where a person wrote everything.
-    assert_eq!(found.sections.len(), Dimension::ALL.len() - 1);
+    // Nothing is proposed where a person wrote everything; no session was summed up, nothing is due, and nobody was
+    // here before.
+    assert_eq!(found.sections.len(), Dimension::ALL.len() - 4);
     let mut state = BulletinState::new(Audience::Owner);
     let bulletin = *refresh(&mut state, &cortex, ModelUse::Never, now).publish.unwrap();
     assert!(bulletin.words <= 500, "{}", bulletin.words);
@@ -114,8 +129,7 @@ fn the_memory_has_what_the_mind_stands_on() {
             if mode == RecallMode::Typed { vec!["fact".to_owned()] } else { Vec::new() };
         let query = query.to_owned();
         let request = RecallRequest { mode, memory_types, query, ..RecallRequest::default() };
-        let policy = DecayPolicy::default();
-        let found = memory_recall(&reading, &Audience::Owner, &request, &policy, now).unwrap();
+        let found = memory_recall(&reading, &Audience::Owner, &request, &calendar(), now).unwrap();
         found.memories.iter().map(|memory| memory.id().get()).collect::<Vec<u64>>()
     };
     assert_eq!(ask(RecallMode::Important, ""), [goal, fact]);
@@ -133,8 +147,7 @@ fn memory_recall_takes_the_seeds_input_in_all_modes() {
     save(&cortex, day(2), of(MemoryType::Event, 3, "Moved the repository"));
     let ask = |request: &RecallRequest| {
         let reading = cortex.read().unwrap();
-        let policy = DecayPolicy::default();
-        memory_recall(&reading, &Audience::Owner, request, &policy, day(3)).map(|recalled| {
+        memory_recall(&reading, &Audience::Owner, request, &calendar(), day(3)).map(|recalled| {
             recalled.memories.iter().map(|memory| memory.id().get()).collect::<Vec<u64>>()
         })
     };
