@@ -1,6 +1,7 @@
 #!/bin/sh
 # Tests of the page: types, pure logic, and every page in a real browser. Usage: run.sh CORTEX_PROGRAM
-# Needs Node 20, npm, a network for three packages, and a Chromium of the distribution (or CHROMIUM=PATH).
+# Needs Node 20, npm, a network for four packages, and a Chromium of the distribution (or CHROMIUM=PATH); root on a
+# Debian gets one by itself.
 # WEB_DIR=FOLDER keeps the packages; WEB_FAILURES=FOLDER gets pictures of pages where a test failed.
 set -eu
 program=$(realpath "$1")
@@ -8,7 +9,13 @@ here=$(cd "$(dirname "$0")" && pwd)
 packages=${WEB_DIR:-"$here/node_modules"}
 case ${packages} in */node_modules) ;; *) packages="$packages/node_modules" ;; esac
 
-if [ ! -x "${CHROMIUM:-/nowhere}" ] && ! command -v chromium >/dev/null && ! command -v chromium-browser >/dev/null && ! command -v google-chrome >/dev/null; then
+has_browser() {
+  [ -x "${CHROMIUM:-/nowhere}" ] || command -v chromium || command -v chromium-browser || command -v google-chrome
+}
+if ! has_browser >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+  apt-get install -qq -y chromium >/dev/null
+fi
+if ! has_browser >/dev/null; then
   echo 'No Chromium was found. Install it (apt-get install chromium), or set CHROMIUM to its path.' >&2
   exit 1
 fi
