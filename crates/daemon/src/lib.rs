@@ -8,6 +8,7 @@
 //! - [`handle`]: the host as interfaces see it.
 //! - [`pools`]: places for work that blocks, so that no kind of it can stop another.
 //! - [`run_control`]: how operations start and stop runs without knowing the runner.
+//! - `feed`: what happens to memories, on the bus; what was told to whom.
 //! - [`talents_host`]: talents in the daemon: the bus, the runner and the supervisor, tied to the memory.
 //! - [`server`]: accepts, answers and ends.
 //!
@@ -17,6 +18,7 @@
 pub mod channels;
 pub mod confinement;
 pub mod dispatch;
+pub(crate) mod feed;
 pub mod handle;
 pub mod host;
 pub mod mind_host;

@@ -54,6 +54,8 @@ pub(super) struct SearchParameters {
     #[serde(rename = "type")]
     kind: Option<String>,
     session_id: Option<String>,
+    /// Only memories with this tag.
+    tag: Option<String>,
     /// Made at this time or later.
     since: Option<String>,
     /// Made before this time.
@@ -91,6 +93,7 @@ pub(super) async fn search(
         project: asked.project,
         scope: asked.scope,
         session_id: asked.session_id,
+        tags: asked.tag.into_iter().collect(),
         since: asked.since,
         until: asked.until,
         as_of: asked.as_of,

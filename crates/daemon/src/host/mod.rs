@@ -27,6 +27,7 @@ use service::Service;
 use service::error::{Error, Result};
 
 use crate::channels::Channels;
+use crate::feed::MemoryFeed;
 use crate::mind_host::MindHost;
 use crate::pools::WorkPools;
 use crate::run_control::RunControl;
@@ -44,6 +45,7 @@ pub struct Host {
     /// Lent by the daemon, for as long as talents can run.
     runs: Mutex<Option<Weak<dyn RunControl>>>,
     following: following::Following,
+    pub(crate) feed: MemoryFeed,
 }
 
 impl Host {
@@ -58,6 +60,7 @@ impl Host {
             pools: WorkPools::default(),
             runs: Mutex::default(),
             following,
+            feed: MemoryFeed::default(),
         }
     }
 

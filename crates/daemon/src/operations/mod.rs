@@ -10,3 +10,5 @@ pub mod bulletin;
 pub mod channel;
 mod memories;
 pub mod mind;
+mod settings;
+mod tellings;

@@ -31,6 +31,7 @@ use crate::talents_host::attest::Attester;
 use crate::talents_host::facts::CatalogFacts;
 use crate::talents_host::nightly::Nightly;
 use crate::talents_host::runner_handle::RunnerHandle;
+use crate::feed::journal_watch;
 use crate::talents_host::{TalentContext, run_watch, settings};
 
 /// What a stop may take beyond the grace that runs have.
@@ -145,6 +146,7 @@ impl TalentsHost {
         let runner_handle = Arc::new(RunnerHandle::new(runner.clone(), hub.clone()));
         host.lend_runs(Arc::downgrade(&runner_handle) as _);
         run_watch::start(&hub, host, &runner);
+        journal_watch::start(&hub, host);
         settle(host).await;
         for failure in &recovery.failures {
             tracing::warn!("recovery: {failure}");

@@ -16,6 +16,7 @@ import { armBars } from './arms.js';
 
 const HITS = 50;
 const PAGE = 100;
+const TAGS = 100;
 const DAY = 86_400_000;
 /** The words that were in sight when filters were last drawn, so that a choice does not empty its own list. */
 let kinds = new Set(['decision', 'bugfix', 'discovery', 'rule', 'learning']);
@@ -24,11 +25,12 @@ let kinds = new Set(['decision', 'bugfix', 'discovery', 'rule', 'learning']);
 export async function open({ path, query, signal }) {
   const text = path === '/search' ? query.get('q')?.trim() ?? '' : '';
   const chosen = Object.fromEntries(query);
-  const filters = { project: project(), type: chosen.type, session_id: chosen.session };
+  const filters = { project: project(), type: chosen.type, session_id: chosen.session, tag: chosen.tag };
   const started = performance.now();
   /** @type {Map<number, any>} */
   const selected = new Map();
   const bar = h('div', { class: 'bulk', hidden: true, role: 'toolbar', 'aria-label': 'Selected memories' });
+  const tags = get('/api/tags', { project: project(), limit: TAGS }, signal).then((answer) => answer.tags, () => []);
   const list = text ? await found(text, filters, chosen, signal) : await listed(filters, chosen, signal);
   const took = Math.round(performance.now() - started);
   for (const item of list.items) kinds.add(item.type);
@@ -47,8 +49,11 @@ export async function open({ path, query, signal }) {
     bar.hidden = selected.size === 0;
     const run = (/** @type {any} */ action) => void act(action, [...selected.values()], reload);
     const put = chosen.state ? ['restore'] : ['pin', 'unpin', 'archive', 'forget'];
+    const tag = /** @type {HTMLInputElement} */ (h('input', { 'aria-label': 'Tag', placeholder: 'tag', size: 12, maxlength: 64 }));
+    const tagged = (/** @type {any} */ action) => { if (tag.value.trim()) void act(action, [...selected.values()], reload, tag.value.trim()); };
     show(bar, h('strong', {}, `${selected.size} selected`), put.map((action) =>
       h('button', { class: 'button small', type: 'button', onclick: () => run(action) }, action === 'restore' ? 'Bring back' : action.slice(0, 1).toUpperCase() + action.slice(1))),
+    !chosen.state && [tag, h('button', { class: 'button small', type: 'button', onclick: () => tagged('add_tag') }, 'Add tag'), h('button', { class: 'button small', type: 'button', onclick: () => tagged('remove_tag') }, 'Remove tag')],
     h('button', { class: 'link', type: 'button', onclick: () => { selected.clear(); view.redraw(); drawBar(); } }, 'Clear'));
   };
   const view = longList({ label: 'Memories', total: list.total, signal, row, load: list.load, first: list.items });
@@ -65,7 +70,7 @@ export async function open({ path, query, signal }) {
     heading(text ? 'Search' : 'Memories', {
       sub: text ? `${counted(list.total, 'hit')} for “${text}”${place}, ${took} ms` : `${counted(list.total, 'memory', 'memories')}${place}`,
     }),
-    filterBar(path, query, Boolean(text)), bar,
+    filterBar(path, query, Boolean(text), await tags), bar,
     list.total === 0 ? nothing(text, chosen) : h('div', { class: 'card list-card' }, view.element),
   ];
 }
@@ -113,8 +118,9 @@ function nothing(text, chosen) {
  * @param {string} path
  * @param {URLSearchParams} query
  * @param {boolean} searching
+ * @param {{tag: string, memories: number}[]} tags
  */
-function filterBar(path, query, searching) {
+function filterBar(path, query, searching, tags) {
   const set = (/** @type {string} */ name, /** @type {string} */ value) => {
     const next = new URLSearchParams(query);
     if (value) next.set(name, value);
@@ -130,8 +136,12 @@ function filterBar(path, query, searching) {
   const type = query.get('type');
   const types = [...new Set([...kinds, ...(type ? [type] : [])])].sort();
   const session = query.get('session');
+  const tag = query.get('tag');
+  const named = tags.map((each) => /** @type {[string, string]} */ ([each.tag, `${each.tag} (${each.memories})`]));
+  if (tag && !tags.some((each) => each.tag === tag)) named.unshift([tag, tag]);
   return h('div', { class: 'filters', role: 'group', 'aria-label': 'Filters' },
     choice('Type', 'type', [['', 'Any type'], ...types.map((each) => /** @type {[string, string]} */ ([each, each]))]),
+    named.length > 0 && choice('Tag', 'tag', [['', 'Any tag'], ...named]),
     searching
       ? [choice('Age', 'days', [['', 'Any time'], ['1', 'Last day'], ['7', 'Last week'], ['30', 'Last month'], ['365', 'Last year']]),
         h('label', { class: 'inline' }, 'As of ', h('input', { type: 'date', value: query.get('as_of') ?? '', onchange: (/** @type {Event} */ event) => set('as_of', /** @type {HTMLInputElement} */ (event.target).value) }))]
