@@ -1,9 +1,15 @@
 #!/bin/sh
 # Tests of the page: types, pure logic, and every page in a real browser. Usage: run.sh CORTEX_PROGRAM
+# `run.sh --picture CORTEX_PROGRAM FILE` only takes the picture that README shows.
 # Needs Node 20, npm, a network for four packages, and a Chromium of the distribution (or CHROMIUM=PATH); root on a
 # Debian gets one by itself.
 # WEB_DIR=FOLDER keeps the packages; WEB_FAILURES=FOLDER gets pictures of pages where a test failed.
 set -eu
+picture=
+if [ "$1" = --picture ]; then
+  picture=$(realpath -m "$3")
+  shift
+fi
 program=$(realpath "$1")
 here=$(cd "$(dirname "$0")" && pwd)
 packages=${WEB_DIR:-"$here/node_modules"}
@@ -27,6 +33,9 @@ if [ ! -d "$packages/playwright-core" ]; then
 fi
 [ "$packages" = "$here/node_modules" ] || ln -sfn "$packages" "$here/node_modules"
 
+if [ -n "$picture" ]; then
+  CORTEX_BIN="$program" exec node pictures.mjs "$picture"
+fi
 node_modules/.bin/tsc -p tsconfig.json
 node --test unit/
 CORTEX_BIN="$program" node --test --test-concurrency=1 browser/

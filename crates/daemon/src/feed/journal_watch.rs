@@ -5,14 +5,16 @@
 //! burst is one message, so that an import cannot flood whoever listens.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use api::DEFAULT_ACTOR;
 use api::activity::{ActivityRequest, EntryView};
 use kernel::actor::ActorName;
+use kernel::memory::Millis;
 use serde_json::Value;
-use service::Caller;
+use service::{Caller, Environment as _, SystemEnvironment};
 use talents::bus::{BusMessage, Hub, MEMORY_TOPIC};
 
 use crate::host::Host;
@@ -28,17 +30,19 @@ const BY: &str = "feed";
 pub(crate) fn start(hub: &Hub, host: &Arc<Host>) {
     host.feed.lend_hub(hub);
     let (hub, host) = (hub.clone(), Arc::downgrade(host));
-    tokio::spawn(watch(hub, host));
+    let began = SystemEnvironment.now().map(Millis::rfc3339).unwrap_or_default();
+    tokio::spawn(watch(hub, host, began));
 }
 
-async fn watch(hub: Hub, host: Weak<Host>) {
+/// `began` is when the watch did: what is older is no news.
+async fn watch(hub: Hub, host: Weak<Host>, began: String) {
     let mut seen: BTreeMap<ActorName, u64> = BTreeMap::new();
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
         let Some(host) = host.upgrade() else { return };
-        let hub = hub.clone();
+        let (hub, began) = (hub.clone(), began.clone());
         let look = tokio::task::spawn_blocking(move || {
-            look(&hub, &host, &mut seen);
+            look(&hub, &host, &mut seen, &began);
             seen
         });
         // A look that failed unexpectedly begins anew; what it had seen is not told twice but not at all.
@@ -47,7 +51,7 @@ async fn watch(hub: Hub, host: Weak<Host>) {
 }
 
 /// One look at every actor that is open.
-fn look(hub: &Hub, host: &Host, seen: &mut BTreeMap<ActorName, u64>) {
+fn look(hub: &Hub, host: &Host, seen: &mut BTreeMap<ActorName, u64>, began: &str) {
     let Ok(actors) = host.service.used_actors(DEFAULT_ACTOR) else { return };
     for actor in actors {
         // Looking must not keep an idle actor open, nor open one.
@@ -56,6 +60,8 @@ fn look(hub: &Hub, host: &Host, seen: &mut BTreeMap<ActorName, u64>) {
             continue;
         };
         let Some(last) = seen.get_mut(&actor) else {
+            // Opened since the last look, so some of it may be new.
+            tell(hub, host, &actor, 0..=size, began);
             seen.insert(actor, size);
             continue;
         };
@@ -75,17 +81,19 @@ fn look(hub: &Hub, host: &Host, seen: &mut BTreeMap<ActorName, u64>) {
             );
             continue;
         }
-        tell(hub, host, &actor, from, size);
+        tell(hub, host, &actor, from..=size, "");
     }
 }
 
-fn tell(hub: &Hub, host: &Host, actor: &ActorName, from: u64, to: u64) {
+/// Tells the entries after the first of a span that are not older than `began`, at most as many as a burst has.
+fn tell(hub: &Hub, host: &Host, actor: &ActorName, span: RangeInclusive<u64>, began: &str) {
     let caller = Caller::new(actor.clone(), BY);
     let limit = usize::try_from(BURST_MAX).ok();
-    let request = ActivityRequest { after: Some(from), limit };
+    let request = ActivityRequest { after: Some(*span.start()), limit };
     match host.service.activity(&caller, request) {
         Ok(answer) => {
-            for entry in answer.entries.iter().rev().filter(|entry| entry.seq <= to) {
+            let is_new = |entry: &&EntryView| span.contains(&entry.seq) && *entry.at >= *began;
+            for entry in answer.entries.iter().rev().filter(is_new) {
                 if let Some(message) = message(actor, entry) {
                     hub.publish(message);
                 }
