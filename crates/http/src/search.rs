@@ -13,6 +13,7 @@ use api::memory::Memory;
 use api::search::{ArmView, HitView, SearchRequest};
 use api::{ErrorCode, Fault};
 use daemon::Host;
+use daemon::dispatch::HostOperation as _;
 use daemon::pools::WorkKind;
 use service::Caller;
 
@@ -26,6 +27,8 @@ pub(super) struct FoundMemory {
     memory: Memory,
     /// 0 to 1.
     rank: f64,
+    /// The same in a word: strong, likely or weak. Empty where nothing was asked in words.
+    level: String,
     /// At most 300 characters around the best passage.
     preview: String,
     /// current, superseded …
@@ -146,7 +149,7 @@ async fn answer(app: &App, caller: Caller, request: SearchRequest) -> Reply {
     let hits = app
         .run(WorkKind::Read, move |ops| {
             let mut hits = Vec::new();
-            for hit in ops.service.search(&caller, request)?.hits {
+            for hit in request.run(ops, &caller)?.hits {
                 // A delegate may be allowed to find but not to read, and each reading would count as a use of its
                 // grant.
                 let memory = match caller.delegate {
@@ -156,8 +159,14 @@ async fn answer(app: &App, caller: Caller, request: SearchRequest) -> Reply {
                         None => continue,
                     },
                 };
-                let (rank, preview, standing) = (hit.rank, hit.preview, hit.standing);
-                hits.push(FoundMemory { memory, rank, preview, standing, arms: hit.arms });
+                hits.push(FoundMemory {
+                    memory,
+                    rank: hit.rank,
+                    level: hit.level,
+                    preview: hit.preview,
+                    standing: hit.standing,
+                    arms: hit.arms,
+                });
             }
             Ok(hits)
         })

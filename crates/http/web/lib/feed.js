@@ -14,6 +14,26 @@ export const DID = {
   told: 'was told', many: 'wrote many entries',
 };
 
+/** What an entry of the journal is called on the stream. @type {{[kind: string]: string}} */
+const EVENTS = {
+  write: 'saved', update: 'updated', update_head: 'changed', tombstone: 'forgotten', restore: 'restored', erase: 'erased', add_edge: 'related',
+  remove_edge: 'unrelated', session_start: 'session_started', session_end: 'session_ended', prompt: 'prompted', mind_run: 'job', attest: 'attested', snapshot: 'kept',
+  scope_grant: 'access', scope_revoke: 'access', scope_violation: 'access',
+};
+
+/**
+ * What happened lately, as the stream would have told it, newest first.
+ * @param {number} most
+ * @param {AbortSignal} signal
+ */
+export async function lately(most, signal) {
+  const [{ entries }, { tellings }] = await Promise.all([get('/api/activity', { limit: most }, signal), get('/api/tellings', { limit: most }, signal)]);
+  const happened = entries.filter((/** @type {any} */ entry) => entry.kind !== 'touch').map((/** @type {any} */ entry) => (
+    { tract: 'memory', event: EVENTS[entry.kind] ?? 'other', ts: Date.parse(entry.at), seq: entry.seq, by: entry.by, id: entry.memory_id, line: entry.summary }));
+  const told = tellings.map((/** @type {any} */ telling) => ({ tract: 'memory', event: 'told', ts: Date.parse(telling.at), ...telling, count: telling.total }));
+  return [...happened, ...told].sort((a, b) => b.ts - a.ts).slice(0, most);
+}
+
 /** How somebody was told. @type {{[operation: string]: string}} */
 export const TOLD_BY = {
   search: 'searched', get: 'opened', context: 'got its context', bundle: 'got a briefing', bulletin: 'got the bulletin', memory_recall: 'recalled',

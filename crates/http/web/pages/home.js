@@ -11,7 +11,7 @@ import { setUp } from './set_up.js';
 
 /** @typedef {import('../lib/shapes.js').Memory} Memory */
 
-const RECENT = 8;
+const RECENT = 6;
 const DAYS = 35;
 /** An audit compares memories with each other, so a large memory is looked at only when somebody asks. */
 const AUDITED_MAX = 2_000;

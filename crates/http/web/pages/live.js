@@ -2,7 +2,7 @@
 // memories come without a word of what they say; that is asked for, for all of a moment at once.
 
 import { h, show } from '../lib/dom.js';
-import { DID, TOLD_BY, explain } from '../lib/feed.js';
+import { DID, TOLD_BY, explain, lately } from '../lib/feed.js';
 import { empty, heading } from '../lib/parts.js';
 import { count, counted, words } from '../lib/text.js';
 import { clock, moment } from '../lib/time.js';
@@ -12,6 +12,8 @@ const SHOWN_MAX = 300;
 const WAITING_MAX = 300;
 /** How long events gather before they are drawn together. */
 const DRAW_MS = 120;
+/** What is shown of the time before the page was opened. */
+const LATELY = 40;
 const HIDDEN_KEYS = new Set(['tract', 'event', 'ts', 'use_id', 'seq', 'name']);
 const TRACTS = ['memory', 'cortex', 'mind', 'supervisor', 'think', 'callosum'];
 
@@ -55,6 +57,11 @@ export async function open({ query, signal }) {
       setTimeout(draw, DRAW_MS);
     }
   };
+  const before = await lately(LATELY, signal).catch(() => []);
+  if (before.length > 0 && !only) {
+    hint.remove();
+    list.append(h('p', { class: 'quiet' }, 'Before you came:'), ...before.map(eventCard));
+  }
   const stream = new EventSource('/api/events');
   signal.addEventListener('abort', () => stream.close());
   stream.onopen = () => { show(state, 'live'); state.className = 'pill good'; };

@@ -71,6 +71,7 @@ export async function open({ path, query, signal }) {
       sub: text ? `${counted(list.total, 'hit')} for “${text}”${place}, ${took} ms` : `${counted(list.total, 'memory', 'memories')}${place}`,
     }),
     filterBar(path, query, Boolean(text), await tags), bar,
+    text && list.total > 0 && list.items.every((/** @type {any} */ item) => item.level === 'weak') && h('p', { class: 'note' }, 'Nothing here seems to answer that. What comes nearest:'),
     list.total === 0 ? nothing(text, chosen) : h('div', { class: 'card list-card' }, view.element),
   ];
 }
