@@ -6,7 +6,15 @@ use serde::{Deserialize, Serialize};
 pub const ACTIVITY_MAX: usize = 1_000;
 
 #[derive(
-    Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema, utoipa::IntoParams,
+    Clone,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    utoipa::ToSchema,
+    utoipa::IntoParams,
 )]
 #[into_params(parameter_in = Query)]
 #[serde(default, deny_unknown_fields)]

@@ -1,7 +1,7 @@
 //! One change of many memories, and what takes it back.
 //!
-//! What must stay true: nothing here destroys (erasing is one memory at a time); what is refused for one memory does not
-//! stop the others; the answer holds the requests that undo exactly what was changed, and nothing else.
+//! What must stay true: nothing here destroys (erasing is one memory at a time); what is refused for one memory does
+//! not stop the others; the answer holds the requests that undo exactly what was changed, and nothing else.
 
 use serde::{Deserialize, Serialize};
 

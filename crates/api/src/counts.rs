@@ -14,7 +14,15 @@ pub const DAY_GROUPS_MAX: usize = 50;
 pub const OFFSET_MINUTES_MAX: i32 = 14 * 60;
 
 #[derive(
-    Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema, utoipa::IntoParams,
+    Clone,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    utoipa::ToSchema,
+    utoipa::IntoParams,
 )]
 #[into_params(parameter_in = Query)]
 #[serde(default, deny_unknown_fields)]
@@ -60,7 +68,15 @@ pub struct DayGroup {
 }
 
 #[derive(
-    Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema, utoipa::IntoParams,
+    Clone,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    utoipa::ToSchema,
+    utoipa::IntoParams,
 )]
 #[into_params(parameter_in = Query)]
 #[serde(default, deny_unknown_fields)]

@@ -16,7 +16,15 @@ pub const TELLINGS_MAX: usize = 2_000;
 pub const TOLD_MEMORIES_MAX: usize = 64;
 
 #[derive(
-    Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema, utoipa::IntoParams,
+    Clone,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    utoipa::ToSchema,
+    utoipa::IntoParams,
 )]
 #[into_params(parameter_in = Query)]
 #[serde(default, deny_unknown_fields)]

@@ -24,8 +24,8 @@ use daemon::server::command::CommandContext;
 
 use crate::commands::grants::{attenuate, scope, scope_token};
 use crate::commands::memories::{
-    audit, confirm, context, edit, entities, find, forget, get, graph, history, list, relate,
-    save, score, search, stats, update,
+    audit, confirm, context, edit, entities, find, forget, get, graph, history, list, relate, save,
+    score, search, stats, update,
 };
 use crate::commands::mind::{admin, attest, bulletin, compact, jobs, salience};
 use crate::commands::models::{eval, language, model};

@@ -229,8 +229,11 @@ fn a_key_that_comes_with_a_resize_counts_at_once() {
     let mut session = Session::start(home.path(), "tui", &[]);
     session.until_shown("Recent memories");
     for round in 0..40 {
-        let (rows, key, seen) =
-            if round % 2 == 0 { (30, "6", "Activity, newest first") } else { (24, "1", "Recent memories") };
+        let (rows, key, seen) = if round % 2 == 0 {
+            (30, "6", "Activity, newest first")
+        } else {
+            (24, "1", "Recent memories")
+        };
         session.resize(rows, 80);
         session.press(key);
         session.until_shown(seen);

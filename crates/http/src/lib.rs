@@ -8,7 +8,7 @@
 //! - `journal`: what happened and who was told, counts, settings, bulk changes.
 //! - `memories`, `search`, `relations`, `sessions`, `overview`, `proofs`, `transfer`, `health`: the routes.
 //! - `runs`, `events`: talents, and what happens, as it happens; `run_lookup`: which run a path names.
-//! - `document`, `docs`: what the routes take and give, as OpenAPI and as a page to read.
+//! - `document`, `docs`, `examples`: what the routes take and give, as OpenAPI and as a page to read.
 //! - `mind`: bulletin, jobs, undo, budget, admin chat; `channels`: conversations.
 //! - `agents`: the tools at `/mcp`.
 //! - `metrics`: what was asked, for Prometheus.
@@ -25,6 +25,7 @@ mod connections;
 mod docs;
 mod document;
 mod events;
+mod examples;
 mod guard;
 mod health;
 mod input;

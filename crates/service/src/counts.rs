@@ -28,7 +28,10 @@ impl Service {
     pub fn counts(&self, caller: &Caller, request: CountsRequest) -> Result<CountsAnswer> {
         let days = request.days.unwrap_or(DAYS_DEFAULT);
         if !(1..=COUNTED_DAYS_MAX).contains(&days) {
-            return Err(Error::invalid("days", format!("must lie between 1 and {COUNTED_DAYS_MAX}")));
+            return Err(Error::invalid(
+                "days",
+                format!("must lie between 1 and {COUNTED_DAYS_MAX}"),
+            ));
         }
         if request.offset_minutes.abs() > OFFSET_MINUTES_MAX {
             let reason = format!("must lie within {OFFSET_MINUTES_MAX} minutes");
@@ -58,9 +61,9 @@ impl Service {
                 let by = view.version(head.id, head.version)?.map(|version| version.by);
                 let by = by.unwrap_or_default();
                 let project = head.project.clone().unwrap_or_default();
-                let group = groups.entry((by.clone(), project.clone())).or_insert_with(|| {
-                    DayGroup { by, project, ..DayGroup::default() }
-                });
+                let group = groups
+                    .entry((by.clone(), project.clone()))
+                    .or_insert_with(|| DayGroup { by, project, ..DayGroup::default() });
                 group.saved += 1;
                 *group.by_kind.entry(head.kind.clone()).or_default() += 1;
             }

@@ -1,7 +1,7 @@
 //! Goal: what README and the Start pages tell people to type works, and every link in the documents leads somewhere.
 //! Method: the real program in an empty home runs each command of each `console` block, in order; what it prints is
-//! compared with what the document shows, with figures that differ from run to run taken out of both. A block that shows
-//! no output is only run.
+//! compared with what the document shows, with figures that differ from run to run taken out of both. A block that
+//! shows no output is only run.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

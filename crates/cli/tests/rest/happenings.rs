@@ -20,7 +20,8 @@ impl Watcher {
         let mut socket = TcpStream::connect(daemon.address()).unwrap();
         socket.set_read_timeout(Some(PATIENCE)).unwrap();
         let (address, owner) = (daemon.address(), daemon.owner());
-        write!(socket, "GET /api/events{query} HTTP/1.1\r\nHost: {address}\r\n{owner}\r\n").unwrap();
+        write!(socket, "GET /api/events{query} HTTP/1.1\r\nHost: {address}\r\n{owner}\r\n")
+            .unwrap();
         let mut reader = BufReader::new(socket);
         let mut line = String::new();
         // The first piece says that the stream is there.
@@ -60,7 +61,12 @@ fn a_change_is_told_as_it_happens_and_without_what_it_says() {
     assert_eq!(saved["actor"], "default");
     assert_eq!(saved["by"], "http");
     assert!(!saved.to_string().contains("moon"), "{saved}");
-    daemon.send("DELETE", &format!("/api/observations/{id}"), "Host: localhost\r\n", b"Host: localhost\r\n");
+    daemon.send(
+        "DELETE",
+        &format!("/api/observations/{id}"),
+        "Host: localhost\r\n",
+        b"Host: localhost\r\n",
+    );
     assert_eq!(watcher.until("forgotten")["id"], id);
     daemon.post(&format!("/api/observations/{id}/restore"), &json!({}));
     assert_eq!(watcher.until("restored")["id"], id);
@@ -73,12 +79,20 @@ fn a_change_is_told_as_it_happens_and_without_what_it_says() {
     let telling = &tellings["tellings"][0];
     assert_eq!((&telling["question"], &telling["by"]), (&json!("moon base"), &json!("http")));
     assert_eq!(telling["memories"][0]["title"], "Secret plans of the moon base");
-    assert_eq!(daemon.get(&format!("/api/tellings?memory_id={id}")).json()["tellings"][0], *telling);
+    assert_eq!(
+        daemon.get(&format!("/api/tellings?memory_id={id}")).json()["tellings"][0],
+        *telling
+    );
     // Looking is not telling.
     daemon.get("/api/search?q=moon&quiet=true");
     assert_eq!(daemon.get("/api/tellings").json()["newest"], tellings["newest"]);
     // What is erased is in no telling any more.
-    daemon.send("DELETE", &format!("/api/observations/{id}?hard=true&reason=test"), "Host: localhost\r\n", b"Host: localhost\r\n");
+    daemon.send(
+        "DELETE",
+        &format!("/api/observations/{id}?hard=true&reason=test"),
+        "Host: localhost\r\n",
+        b"Host: localhost\r\n",
+    );
     let left = daemon.get("/api/tellings").json().to_string();
     assert!(!left.contains("moon"), "{left}");
 }
@@ -90,8 +104,18 @@ fn many_are_changed_at_once_and_the_answer_takes_it_back() {
     let ids: Vec<u64> = (0..3).map(|n| daemon.save(&format!("Number {n}"), "fact")).collect();
     daemon.post(&format!("/api/observations/{}/archive", ids[1]), &json!({}));
     let states = || -> Vec<Value> {
-        let read = |id: &u64| daemon.get(&format!("/api/observations/{id}?include_put_away=true&quiet=true")).json();
-        let state = |memory: Value| json!([memory["archived"], memory["deleted_at"].is_null(), memory["tags"], memory["project"], memory["pinned"]]);
+        let read = |id: &u64| {
+            daemon.get(&format!("/api/observations/{id}?include_put_away=true&quiet=true")).json()
+        };
+        let state = |memory: Value| {
+            json!([
+                memory["archived"],
+                memory["deleted_at"].is_null(),
+                memory["tags"],
+                memory["project"],
+                memory["pinned"]
+            ])
+        };
         ids.iter().map(read).map(state).collect()
     };
     let before = states();
@@ -115,7 +139,8 @@ fn many_are_changed_at_once_and_the_answer_takes_it_back() {
         }
         assert_eq!(states(), before, "{action}");
     }
-    for wrong in [json!({"action": "archive", "ids": []}), json!({"action": "add_tag", "ids": [1]})] {
+    for wrong in [json!({"action": "archive", "ids": []}), json!({"action": "add_tag", "ids": [1]})]
+    {
         problem(&daemon.post("/api/observations/bulk", &wrong), 400, "invalid");
     }
 }
@@ -126,7 +151,8 @@ fn days_tags_and_entries_are_counted_and_settings_are_set_and_taken_back() {
     let daemon = Daemon::start(&[]);
     for n in 0..4 {
         let tags = if n % 2 == 0 { json!(["even", "all"]) } else { json!(["all"]) };
-        let body = json!({"title": format!("Number {n}"), "content": "text", "type": "fact", "project": "p", "tags": tags});
+        let title = format!("Number {n}");
+        let body = json!({"title": title, "content": "text", "type": "fact", "project": "p", "tags": tags});
         assert_eq!(daemon.post("/api/observations", &body).status, 201);
     }
     let counts = daemon.get("/api/counts?days=7&project=p").json();
@@ -151,7 +177,9 @@ fn days_tags_and_entries_are_counted_and_settings_are_set_and_taken_back() {
     assert!(answer["before"].is_null());
     set(&json!({"key": "memory.dedup_minutes"}));
     let settings = daemon.get("/api/settings").json();
-    let of = |key: &str| settings["settings"].as_array().unwrap().iter().find(|s| s["key"] == key).cloned().unwrap();
+    let of = |key: &str| {
+        settings["settings"].as_array().unwrap().iter().find(|s| s["key"] == key).cloned().unwrap()
+    };
     assert_eq!(of("memory.dedup_minutes")["origin"], "default");
     problem(&set(&json!({"key": "memory.dedup_minutes", "value": "soon"})), 400, "config");
 }

@@ -41,8 +41,12 @@ impl Host {
 
     fn telling_view(&self, caller: &Caller, telling: Telling) -> TellingView {
         let named = |id: &u64| {
-            let request =
-                GetRequest { id: *id, quiet: true, include_put_away: true, ..GetRequest::default() };
+            let request = GetRequest {
+                id: *id,
+                quiet: true,
+                include_put_away: true,
+                ..GetRequest::default()
+            };
             let memory = self.service.get(caller, request).ok()?.memory;
             (!memory.erased).then_some(NamedView { id: *id, title: memory.title })
         };

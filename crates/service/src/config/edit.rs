@@ -16,7 +16,8 @@ use crate::error::{Error, Result};
 use crate::files;
 
 /// Said with every change.
-const NOTE: &str = "a daemon that runs reads most settings when it starts: `cortex stop`, then `cortex serve`";
+const NOTE: &str =
+    "a daemon that runs reads most settings when it starts: `cortex stop`, then `cortex serve`";
 
 /// Every key with its value, its origin and what it may be.
 pub fn list(home: &Path, variables: &BTreeMap<String, String>) -> Result<SettingsAnswer> {
@@ -90,8 +91,9 @@ fn said(document: &DocumentMut, name: &str) -> Option<String> {
     for part in name.split('.') {
         found = found.get(part)?;
     }
-    let value = found.as_value()?;
-    Some(value.as_str().map_or_else(|| value.to_string().trim().to_owned(), str::to_owned))
+    let mut value = found.as_value()?.clone();
+    value.decor_mut().clear();
+    Some(value.as_str().map_or_else(|| value.to_string(), str::to_owned))
 }
 
 fn put(document: &mut DocumentMut, name: &str, item: Item) -> Result<(), String> {

@@ -141,11 +141,18 @@ fn u_takes_back_the_last_change_wherever_the_cursor_is() {
     let mut rig = Rig::new(80, 24);
     let (first, _) = rig.state.memory().unwrap();
     rig.keys("a");
-    rig.keys("jjp");
+    rig.keys("jj");
+    let third = rig.state.memory().unwrap().0;
+    let is_pinned =
+        |rig: &Rig| rig.ask(GetRequest { id: third, ..GetRequest::default() }).memory.pinned;
+    let before = is_pinned(&rig);
+    rig.keys("p");
+    assert_ne!(is_pinned(&rig), before);
     assert!(rig.screen().contains("u takes it back"));
     // Elsewhere, with another row selected: the pin goes first, then the archive.
     rig.keys("4u");
-    assert!(rig.screen().contains("taken back: unpinned"));
+    assert!(rig.screen().contains("taken back:"), "{}", rig.screen());
+    assert_eq!(is_pinned(&rig), before);
     rig.keys("3u");
     assert!(rig.screen().contains(&format!("taken back: restored {first}")));
     rig.keys("u");

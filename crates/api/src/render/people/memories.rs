@@ -128,8 +128,13 @@ pub fn table(answer: &ListAnswer) -> String {
         let day = memory.created_at.get(..10).unwrap_or_default();
         let pin = if memory.pinned { " (pinned)" } else { "" };
         let (kind, project) = (line(&memory.kind), line(&memory.project));
-        writeln!(text, "{:>6}  {day}  {kind:<12} {project:<14} {}{pin}", memory.id, line(&memory.title))
-            .expect("a String takes any text");
+        writeln!(
+            text,
+            "{:>6}  {day}  {kind:<12} {project:<14} {}{pin}",
+            memory.id,
+            line(&memory.title)
+        )
+        .expect("a String takes any text");
     }
     writeln!(text, "{} of {} memories", answer.memories.len(), answer.total)
         .expect("a String takes any text");

@@ -1,7 +1,7 @@
 //! `cortex edit`: a memory in the editor of the person who types.
 //!
-//! What must stay true: what somebody else wrote meanwhile is never overwritten, and what was typed is never lost: if it
-//! cannot be saved, the file stays and its name is said.
+//! What must stay true: what somebody else wrote meanwhile is never overwritten, and what was typed is never lost: if
+//! it cannot be saved, the file stays and its name is said.
 
 use std::path::Path;
 use std::process::Command;
@@ -93,8 +93,7 @@ fn open_editor(path: &Path) -> CommandResult {
     let editor = editor.unwrap_or_else(|| "vi".to_owned());
     let mut command = Command::new("sh");
     command.arg("-c").arg(format!("{editor} \"$1\"")).arg("sh").arg(path);
-    let status =
-        command.status().map_err(|error| Failure::Io { what: editor.clone(), error })?;
+    let status = command.status().map_err(|error| Failure::Io { what: editor.clone(), error })?;
     if status.success() {
         return Ok(());
     }
