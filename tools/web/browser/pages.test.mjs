@@ -332,8 +332,12 @@ onPage('W14 the switch stops all models, and is taken back', '/budget', async (p
   await page.getByRole('button', { name: 'Stop all models' }).waitFor();
 });
 
-onPage('W15 the audit has remedies', '/audit', async (page) => {
+onPage('W15 the audit has remedies, which are taken back', '/audit', async (page) => {
   await page.getByText('Contradicting').waitFor();
+  await page.getByRole('button', { name: /^#\d+ holds$/ }).first().click();
+  await page.getByText(/is superseded\.$/).waitFor();
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.getByText('Taken back.').waitFor();
 });
 
 onPage('W16 the search lab shows what each arm said', '/lab?q=import+slow', async (page) => {

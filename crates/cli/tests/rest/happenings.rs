@@ -141,7 +141,7 @@ fn many_are_changed_at_once_and_the_answer_takes_it_back() {
     }
     for wrong in [json!({"action": "archive", "ids": []}), json!({"action": "add_tag", "ids": [1]})]
     {
-        problem(&daemon.post("/api/observations/bulk", &wrong), 400, "invalid");
+        problem(&daemon.post("/api/observations/bulk", &wrong), 422, "invalid");
     }
 }
 
@@ -159,7 +159,7 @@ fn days_tags_and_entries_are_counted_and_settings_are_set_and_taken_back() {
     assert_eq!(counts["days"].as_array().unwrap().len(), 7);
     assert_eq!((&counts["total"], &counts["before"]), (&json!(4), &json!(0)));
     assert_eq!(counts["last_day"][0]["saved"], 4);
-    problem(&daemon.get("/api/counts?days=0"), 400, "invalid");
+    problem(&daemon.get("/api/counts?days=0"), 422, "invalid");
     let tags = daemon.get("/api/tags").json();
     assert_eq!(tags["tags"][0], json!({"tag": "all", "memories": 4}));
     assert_eq!(tags["tags"][1], json!({"tag": "even", "memories": 2}));

@@ -17,6 +17,8 @@ import { armBars } from './arms.js';
 const HITS = 50;
 const PAGE = 100;
 const TAGS = 100;
+/** How long tags are taken for current. */
+const TAGS_MS = 30_000;
 const DAY = 86_400_000;
 /** The words that were in sight when filters were last drawn, so that a choice does not empty its own list. */
 let kinds = new Set(['decision', 'bugfix', 'discovery', 'rule', 'learning']);
@@ -30,7 +32,8 @@ export async function open({ path, query, signal }) {
   /** @type {Map<number, any>} */
   const selected = new Map();
   const bar = h('div', { class: 'bulk', hidden: true, role: 'toolbar', 'aria-label': 'Selected memories' });
-  const tags = get('/api/tags', { project: project(), limit: TAGS }, signal).then((answer) => answer.tags, () => []);
+  // Whoever types waits for hits, not for a list of tags.
+  const tags = tagsOf(signal);
   const list = text ? await found(text, filters, chosen, signal) : await listed(filters, chosen, signal);
   const took = Math.round(performance.now() - started);
   for (const item of list.items) kinds.add(item.type);
@@ -70,10 +73,29 @@ export async function open({ path, query, signal }) {
     heading(text ? 'Search' : 'Memories', {
       sub: text ? `${counted(list.total, 'hit')} for “${text}”${place}, ${took} ms` : `${counted(list.total, 'memory', 'memories')}${place}`,
     }),
-    filterBar(path, query, Boolean(text), await tags), bar,
+    filterBar(path, query, Boolean(text), text ? known.tags : await tags), bar,
     text && list.total > 0 && list.items.every((/** @type {any} */ item) => item.level === 'weak') && h('p', { class: 'note' }, 'Nothing here seems to answer that. What comes nearest:'),
     list.total === 0 ? nothing(text, chosen) : h('div', { class: 'card list-card' }, view.element),
   ];
+}
+
+/** The tags of a project, as they were a moment ago. @type {{project: string, until: number, tags: {tag: string, memories: number}[]}} */
+let known = { project: '', until: 0, tags: [] };
+
+/** @param {AbortSignal} signal */
+async function tagsOf(signal) {
+  if (known.project === project() && Date.now() < known.until) return known.tags;
+  const asked = { project: project(), until: Date.now() + TAGS_MS };
+  if (known.project !== asked.project) known = { ...asked, tags: [] };
+  else known.until = asked.until;
+  try {
+    const { tags } = await get('/api/tags', { project: asked.project, limit: TAGS }, signal);
+    known = { ...asked, tags };
+  } catch {
+    // A filter that is not there is no reason not to show memories.
+    known = { ...known, until: 0 };
+  }
+  return known.tags;
 }
 
 /**
