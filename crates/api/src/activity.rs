@@ -5,7 +5,18 @@ use serde::{Deserialize, Serialize};
 /// Entries one answer lists.
 pub const ACTIVITY_MAX: usize = 1_000;
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(
+    Clone,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    utoipa::ToSchema,
+    utoipa::IntoParams,
+)]
+#[into_params(parameter_in = Query)]
 #[serde(default, deny_unknown_fields)]
 pub struct ActivityRequest {
     /// Only entries after this one.
@@ -13,6 +24,7 @@ pub struct ActivityRequest {
     pub after: Option<u64>,
     /// The newest of them, at most this many; 50 if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[param(minimum = 1, maximum = 1000)]
     pub limit: Option<usize>,
 }
 

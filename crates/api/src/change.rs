@@ -18,6 +18,12 @@ with_details! {
         pub content: Option<String>,
         #[serde(skip_serializing_if = "Option::is_none")]
         pub tags: Option<Vec<String>>,
+        /// Tags that it gets besides those it has.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        pub add_tags: Vec<String>,
+        /// Tags that it loses.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        pub remove_tags: Vec<String>,
         #[serde(skip_serializing_if = "Option::is_none")]
         pub pinned: Option<bool>,
         #[serde(skip_serializing_if = "Option::is_none")]

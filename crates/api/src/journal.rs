@@ -27,7 +27,7 @@ pub struct JournalRequest {
     pub summaries: bool,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct JournalAnswer {
     /// Oldest first.
     pub entries: Vec<JournalEntry>,
@@ -45,7 +45,7 @@ pub struct JournalEntryRequest {
 }
 
 /// An entry with everything it carries.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct JournalEntry {
     pub seq: u64,
     /// The kind of the entry; what its payload calls `type` is that of a memory.
@@ -57,6 +57,7 @@ pub struct JournalEntry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,
     /// What it says, without what is not set.
+    #[schema(value_type = Object)]
     pub payload: Map<String, Value>,
     /// One line for people; empty unless asked for.
     #[serde(default, skip_serializing_if = "String::is_empty")]

@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     activity, admin, archive, attest, audit, auditor, backup, bulletin, bundle, capture, change,
-    channel, compact, context, find, grants, graph, hands, health, history, hook, journal, mind, past,
-    projects, prompt, proof, read, save, score, search, session, stats, timeline, upkeep,
+    change_many, channel, compact, context, counts, find, grants, graph, hands, health, history, hook,
+    journal, mind, past, projects, prompt, proof, read, save, score, search, session, settings, stats,
+    telling, timeline, upkeep,
 };
 
 /// A request, and what it is answered with.
@@ -171,4 +172,10 @@ operations! {
     PastReport "past_report": past::PastReportRequest => past::PastReportAnswer;
     PastKeep "past_keep": past::PastKeepRequest => past::PastKeepAnswer;
     PastHandOver "past_hand_over": past::PastHandOverRequest => past::PastHandOverAnswer;
+    Counts "counts": counts::CountsRequest => counts::CountsAnswer;
+    TagList "tag_list": counts::TagListRequest => counts::TagListAnswer;
+    ChangeMany "change_many": change_many::ChangeManyRequest => change_many::ChangeManyAnswer;
+    Tellings "tellings": telling::TellingsRequest => telling::TellingsAnswer;
+    Settings "settings": settings::SettingsRequest => settings::SettingsAnswer;
+    SetSetting "set_setting": settings::SetSettingRequest => settings::SetSettingAnswer;
 }

@@ -55,6 +55,9 @@ pub struct ListRequest {
     pub kind: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
+    /// Only those with this tag.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tag: Option<String>,
     /// Only archived ones.
     pub archived: bool,
     /// Only forgotten ones.

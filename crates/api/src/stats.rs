@@ -103,12 +103,12 @@ pub struct EntitiesAnswer {
 #[serde(default, deny_unknown_fields)]
 pub struct ActorListRequest {}
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct ActorListAnswer {
     pub actors: Vec<ActorFolder>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct ActorFolder {
     pub actor: String,
     pub folder: String,

@@ -8,6 +8,7 @@
 
 mod commands;
 mod failure;
+mod help;
 mod invocation;
 mod logging;
 mod output;
@@ -18,13 +19,13 @@ mod wiring;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches as _, Parser, Subcommand};
 use daemon::server::command::CommandContext;
 
 use crate::commands::grants::{attenuate, scope, scope_token};
 use crate::commands::memories::{
-    audit, confirm, context, entities, find, forget, get, graph, history, relate, save, score,
-    search, stats, update,
+    audit, confirm, context, edit, entities, find, forget, get, graph, history, list, relate, save,
+    score, search, stats, update,
 };
 use crate::commands::mind::{admin, attest, bulletin, compact, jobs, salience};
 use crate::commands::models::{eval, language, model};
@@ -68,6 +69,7 @@ enum Command {
 enum HomeCommand {
     Save(Box<save::SaveArgs>),
     Get(get::GetArgs),
+    List(list::ListArgs),
     Update(Box<update::UpdateArgs>),
     Confirm(confirm::ConfirmArgs),
     History(history::HistoryArgs),
@@ -130,6 +132,7 @@ enum HomeCommand {
 /// Commands that need no home, or one of their own, or the daemon itself: never run by the daemon.
 #[derive(Subcommand, Debug)]
 enum LocalCommand {
+    Edit(edit::EditArgs),
     VerifyProof(verify_proof::VerifyProofArgs),
     VerifyCheckpoint(checkpoint::VerifyCheckpointArgs),
     Eval(eval::EvalArgs),
@@ -162,10 +165,10 @@ enum LocalCommand {
     Help(HelpArgs),
 }
 
-/// Shows help for a command, or about `exit-codes` or `replays`.
+/// Shows help for a command, about `all` of them, or about `exit-codes` or `replays`.
 #[derive(clap::Args, Debug)]
 struct HelpArgs {
-    /// A command, exit-codes or replays
+    /// A command, all, exit-codes or replays
     topic: Option<String>,
 }
 
@@ -178,7 +181,7 @@ content and at secret keys.";
 
 /// Runs the program as it was called.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match parsed(std::env::args_os()) {
         Ok(cli) => cli,
         Err(error) => return usage::tell(&error),
     };
@@ -201,6 +204,16 @@ pub fn main() -> ExitCode {
             ExitCode::from(failure.exit_code())
         }
     }
+}
+
+/// The command line as it was typed. The help of the whole is ours: a list of all commands is no help.
+fn parsed(arguments: impl Iterator<Item = std::ffi::OsString>) -> Result<Cli, clap::Error> {
+    let mut cli = Cli::command();
+    cli.build();
+    let first = help::everyday(&cli);
+    let mut command = Cli::command().override_help(first);
+    let matches = command.try_get_matches_from_mut(arguments)?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
 
 /// A daemon logs; other commands do if they are asked to.
@@ -285,6 +298,7 @@ fn run_local(
     out: &mut Output,
 ) -> CommandResult {
     match command {
+        LocalCommand::Edit(args) => edit::run(args, globals, &env, out),
         LocalCommand::VerifyProof(args) => verify_proof::run(args, out),
         LocalCommand::VerifyCheckpoint(args) => checkpoint::verify(args, out),
         LocalCommand::Eval(args) => eval::run(args, &Invocation::new(globals, None, env)?, out),
@@ -328,6 +342,7 @@ fn run_at_home(command: &HomeCommand, inv: &Invocation, out: &mut Output) -> Com
     match command {
         HomeCommand::Save(args) => save::run(args, inv, out),
         HomeCommand::Get(args) => get::run(args, inv, out),
+        HomeCommand::List(args) => list::run(args, inv, out),
         HomeCommand::Update(args) => update::run(args, inv, out),
         HomeCommand::Confirm(args) => confirm::run(args, inv, out),
         HomeCommand::History(args) => history::run(args, inv, out),
@@ -391,11 +406,11 @@ fn run_at_home(command: &HomeCommand, inv: &Invocation, out: &mut Output) -> Com
 /// The actor in the URI that a command is about.
 fn addressed(command: &HomeCommand) -> Option<&kernel::actor::ActorName> {
     let memory = match command {
-        HomeCommand::Get(args) => &args.memory,
+        HomeCommand::Get(args) => args.memories.first()?,
         HomeCommand::Update(args) => &args.memory,
         HomeCommand::History(args) => &args.memory,
         HomeCommand::Delete(args) => &args.memory,
-        HomeCommand::Forget(args) => &args.memory,
+        HomeCommand::Forget(args) => args.memories.first()?,
         HomeCommand::Restore(args) => args.memory()?,
         HomeCommand::Erase(args) => &args.memory,
         HomeCommand::Graph(args) => &args.memory,
@@ -413,7 +428,8 @@ fn help(args: &HelpArgs, out: &mut Output) -> CommandResult {
     match args.topic.as_deref() {
         Some("exit-codes") => out.line(EXIT_CODES),
         Some("replays") => out.line(REPLAYS),
-        None => out.line(cli.render_long_help()),
+        None => out.line(help::everyday(&cli)),
+        Some("all") => out.line(help::all(&cli)),
         Some(topic) => match cli.find_subcommand_mut(topic) {
             Some(command) => out.line(command.render_long_help()),
             None => Err(Failure::input(format!("no command {topic:?}; `cortex help` lists them"))),

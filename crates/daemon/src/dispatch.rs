@@ -25,7 +25,12 @@ macro_rules! answered {
 
         $(impl HostOperation for $request {
             fn run(self, host: &Host, caller: &Caller) -> Result<Self::Answer> {
-                observed(Self::NAME, caller, || answered!(@$by host).$method(caller, self))
+                let noted = host.note(caller, &self);
+                let answer = observed(Self::NAME, caller, || answered!(@$by host).$method(caller, self))?;
+                if let Some(noted) = noted {
+                    host.told(caller, Self::NAME, noted, &answer);
+                }
+                Ok(answer)
             }
         })+
     };
@@ -149,6 +154,12 @@ answered! {
     PastReport service past_report: api::past::PastReportRequest;
     PastKeep service past_keep: api::past::PastKeepRequest;
     PastHandOver service past_hand_over: api::past::PastHandOverRequest;
+    Counts service counts: api::counts::CountsRequest;
+    TagList service tag_list: api::counts::TagListRequest;
+    ChangeMany service change_many: api::change_many::ChangeManyRequest;
+    Tellings host tellings: api::telling::TellingsRequest;
+    Settings host settings: api::settings::SettingsRequest;
+    SetSetting host set_setting: api::settings::SetSettingRequest;
 }
 
 /// Runs an operation inside a span that names it, whose memory it is about and who asks; tells what went wrong here.

@@ -9,6 +9,7 @@
 //! - `outputs`: what talents wrote, found apart from memories.
 //! - [`pools`]: places for work that blocks, so that no kind of it can stop another.
 //! - [`run_control`]: how operations start and stop runs without knowing the runner.
+//! - `feed`: what happens to memories, on the bus; what was told to whom.
 //! - [`talents_host`]: talents in the daemon: the bus, the runner and the supervisor, tied to the memory.
 //! - `tool_servers`: tools of other servers that talents may use, and the calls that wait for a person.
 //! - [`server`]: accepts, answers and ends.
@@ -19,6 +20,7 @@
 pub mod channels;
 pub mod confinement;
 pub mod dispatch;
+pub(crate) mod feed;
 pub mod handle;
 pub mod host;
 pub mod mind_host;

@@ -32,7 +32,7 @@ pub enum WorkKind {
 }
 
 /// Operations that change something and end soon.
-const WRITES: [&str; 22] = [
+const WRITES: [&str; 23] = [
     "archive",
     "attest",
     "budget",
@@ -53,15 +53,17 @@ const WRITES: [&str; 22] = [
     "session_end",
     "session_start",
     "session_summary",
+    "set_setting",
     "unrelate",
     "update",
 ];
 /// Operations that look at everything, or wait for a model.
-const LONG: [&str; 21] = [
+const LONG: [&str; 22] = [
     "admin",
     "admin_question",
     "audit",
     "bulletin",
+    "change_many",
     "channel_branch",
     "channel_say",
     "channel_worker",

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use utoipa::PartialSchema as _;
 use utoipa::openapi::OpenApi;
 
+use crate::examples;
 use crate::problem::ProblemView;
 
 const ABOUT: &str = "Durable, verifiable memory for AI agents. Lists are arrays; `X-Total-Count` says how many there \
@@ -71,6 +72,12 @@ fn finish(path: &str, operation: &mut Value) {
         "description": "What is wrong",
         "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
     });
+    let name = operation["operationId"].as_str().unwrap_or_default();
+    if let Some(example) = examples::example(name)
+        && let Some(body) = operation.pointer_mut("/requestBody/content/application~1json")
+    {
+        body["example"] = example;
+    }
     let mut parameters = match operation["parameters"].take() {
         Value::Array(parameters) => parameters,
         _ => Vec::new(),
@@ -127,6 +134,35 @@ mod tests {
             }
         }
         assert!(names.len() > 40, "{names:?}");
+    }
+
+    // everywhere E10
+    #[test]
+    fn every_body_has_an_example_with_fields_that_the_schema_has() {
+        let document = document();
+        let mut seen = 0;
+        for (path, methods) in document["paths"].as_object().unwrap() {
+            for (method, operation) in methods.as_object().unwrap() {
+                let Some(body) = operation.pointer("/requestBody/content/application~1json") else {
+                    continue;
+                };
+                let what = format!("{method} {path}");
+                let example = body["example"].as_object().unwrap_or_else(|| panic!("{what}"));
+                let schema = &body["schema"];
+                let named = [&schema["$ref"], &schema["oneOf"][1]["$ref"]];
+                let name = named.into_iter().find_map(Value::as_str).unwrap_or_default();
+                let pointer = name.strip_prefix('#').unwrap_or_else(|| panic!("{what}: {schema}"));
+                let schema = document.pointer(pointer).unwrap();
+                let mut parts = vec![schema];
+                parts.extend(schema["allOf"].as_array().into_iter().flatten());
+                for field in example.keys() {
+                    let is_known = parts.iter().any(|part| part["properties"].get(field).is_some());
+                    assert!(is_known, "{what} has no {field}");
+                }
+                seen += 1;
+            }
+        }
+        assert!(seen > 20, "{seen}");
     }
 
     #[test]

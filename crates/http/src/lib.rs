@@ -5,9 +5,10 @@
 //! - `browser`: the link that makes a browser the owner's, and what a person reads who is not let in.
 //! - `peer`: whose the other end of a connection is, for cookies.
 //! - `input`, `problem`: requests into operations, errors into problem details.
+//! - `journal`: what happened and who was told, counts, settings, bulk changes.
 //! - `memories`, `search`, `relations`, `sessions`, `overview`, `proofs`, `transfer`, `past`, `health`: the routes.
 //! - `runs`, `events`: talents, and what happens, as it happens; `run_lookup`: which run a path names.
-//! - `document`, `docs`: what the routes take and give, as OpenAPI and as a page to read.
+//! - `document`, `docs`, `examples`: what the routes take and give, as OpenAPI and as a page to read.
 //! - `mind`: bulletin, jobs, undo, budget, admin chat; `channels`: conversations.
 //! - `agents`: the tools at `/mcp`.
 //! - `metrics`: what was asked, for Prometheus.
@@ -24,9 +25,11 @@ mod connections;
 mod docs;
 mod document;
 mod events;
+mod examples;
 mod guard;
 mod health;
 mod input;
+mod journal;
 mod memories;
 mod metrics;
 mod mind;
@@ -212,6 +215,15 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(overview::list_entities))
         .routes(routes!(overview::merge_projects))
         .routes(routes!(overview::suggest))
+        .routes(routes!(journal::journal))
+        .routes(routes!(journal::entry))
+        .routes(routes!(journal::activity))
+        .routes(routes!(journal::tellings))
+        .routes(routes!(journal::counts))
+        .routes(routes!(journal::tags))
+        .routes(routes!(journal::actors))
+        .routes(routes!(journal::change_many))
+        .routes(routes!(journal::settings, journal::set_setting))
         .routes(routes!(proofs::root))
         .routes(routes!(proofs::verify))
         .routes(routes!(proofs::scopes, proofs::grant))

@@ -16,7 +16,7 @@ use axum::routing::get;
 use crate::health::nowhere;
 
 /// Addresses that the shell answers; which page they mean is for its scripts. Deep links are the same ones.
-const SHELL_ROUTES: [&str; 25] = [
+const SHELL_ROUTES: [&str; 29] = [
     "/",
     "/memories",
     "/search",
@@ -28,6 +28,10 @@ const SHELL_ROUTES: [&str; 25] = [
     "/sessions",
     "/sessions/{*id}",
     "/timeline",
+    "/journal",
+    "/journal/{seq}",
+    "/told",
+    "/settings",
     "/projects",
     "/entities",
     "/graph",
@@ -72,6 +76,7 @@ const FILES: &[WebFile] = web_files! {
     "lib/dialog.js"
     "lib/diff.js"
     "lib/dom.js"
+    "lib/feed.js"
     "lib/growth.js"
     "lib/keys.js"
     "lib/layout.js"
@@ -103,6 +108,7 @@ const FILES: &[WebFile] = web_files! {
     "pages/entities.js"
     "pages/graph.js"
     "pages/home.js"
+    "pages/journal.js"
     "pages/lab.js"
     "pages/live.js"
     "pages/memories.js"
@@ -116,7 +122,9 @@ const FILES: &[WebFile] = web_files! {
     "pages/runs.js"
     "pages/sessions.js"
     "pages/set_up.js"
+    "pages/settings.js"
     "pages/timeline.js"
+    "pages/told.js"
     "pages/transfer.js"
     "style.css"
 };

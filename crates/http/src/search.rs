@@ -13,6 +13,7 @@ use api::memory::Memory;
 use api::search::{ArmView, HitView, SearchRequest};
 use api::{ErrorCode, Fault};
 use daemon::Host;
+use daemon::dispatch::HostOperation as _;
 use daemon::pools::WorkKind;
 use service::Caller;
 
@@ -26,6 +27,8 @@ pub(super) struct FoundMemory {
     memory: Memory,
     /// 0 to 1.
     rank: f64,
+    /// The same in a word: strong, likely or weak. Empty where nothing was asked in words.
+    level: String,
     /// At most 300 characters around the best passage.
     preview: String,
     /// current, superseded …
@@ -54,6 +57,8 @@ pub(super) struct SearchParameters {
     #[serde(rename = "type")]
     kind: Option<String>,
     session_id: Option<String>,
+    /// Only memories with this tag.
+    tag: Option<String>,
     /// Made at this time or later.
     since: Option<String>,
     /// Made before this time.
@@ -91,6 +96,7 @@ pub(super) async fn search(
         project: asked.project,
         scope: asked.scope,
         session_id: asked.session_id,
+        tags: asked.tag.into_iter().collect(),
         since: asked.since,
         until: asked.until,
         as_of: asked.as_of,
@@ -143,7 +149,7 @@ async fn answer(app: &App, caller: Caller, request: SearchRequest) -> Reply {
     let hits = app
         .run(WorkKind::Read, move |ops| {
             let mut hits = Vec::new();
-            for hit in ops.service.search(&caller, request)?.hits {
+            for hit in request.run(ops, &caller)?.hits {
                 // A delegate may be allowed to find but not to read, and each reading would count as a use of its
                 // grant.
                 let memory = match caller.delegate {
@@ -153,8 +159,14 @@ async fn answer(app: &App, caller: Caller, request: SearchRequest) -> Reply {
                         None => continue,
                     },
                 };
-                let (rank, preview, standing) = (hit.rank, hit.preview, hit.standing);
-                hits.push(FoundMemory { memory, rank, preview, standing, arms: hit.arms });
+                hits.push(FoundMemory {
+                    memory,
+                    rank: hit.rank,
+                    level: hit.level,
+                    preview: hit.preview,
+                    standing: hit.standing,
+                    arms: hit.arms,
+                });
             }
             Ok(hits)
         })

@@ -22,6 +22,7 @@ const PAGES = [
   ['Agents', [
     { path: '/context', title: 'What agents see', icon: 'context', file: 'context' },
     { path: '/sessions', title: 'Sessions', icon: 'sessions', file: 'sessions' },
+    { path: '/told', title: 'Who was told', icon: 'told', file: 'told' },
     { path: '/timeline', title: 'Timeline', icon: 'timeline', file: 'timeline' },
   ]],
   ['Knowledge', [
@@ -29,6 +30,7 @@ const PAGES = [
     { path: '/entities', title: 'Entities', icon: 'entities', file: 'entities' },
     { path: '/graph', title: 'Graph', icon: 'graph', file: 'graph' },
     { path: '/lab', title: 'Search lab', icon: 'lab', file: 'lab' },
+    { path: '/journal', title: 'Journal', icon: 'journal', file: 'journal' },
   ]],
   ['Upkeep', [
     { path: '/mind', title: 'Mind', icon: 'mind', file: 'mind' },
@@ -39,6 +41,7 @@ const PAGES = [
   ['System', [
     { path: '/ask', title: 'Ask', icon: 'chat', file: 'ask' },
     { path: '/access', title: 'Access', icon: 'access', file: 'access' },
+    { path: '/settings', title: 'Settings', icon: 'settings', file: 'settings' },
     { path: '/transfer', title: 'Import, export', icon: 'transfer', file: 'transfer' },
     { path: '/reference', title: 'API', icon: 'api', file: 'reference' },
   ]],

@@ -120,7 +120,23 @@ impl Service {
         for text in &mut request.field_texts {
             *text = screen.text(text);
         }
-        let tags = request.tags.as_deref().map(|tags| screen.tags(tags));
+        let tags = match &request.tags {
+            Some(_) if !request.add_tags.is_empty() || !request.remove_tags.is_empty() => {
+                let reason = "name all tags, or those to add and to remove";
+                return Err(Error::invalid("tags", reason));
+            }
+            Some(tags) => Some(screen.tags(tags)),
+            None if request.add_tags.is_empty() && request.remove_tags.is_empty() => None,
+            None => {
+                let head = cortex.read()?.view().head(id)?;
+                let mut tags = head.map(|head| head.tags).unwrap_or_default();
+                let gone = screen.tags(&request.remove_tags);
+                tags.retain(|tag| !gone.contains(tag));
+                let new = screen.tags(&request.add_tags);
+                tags.extend(new.into_iter().filter(|tag| !gone.contains(tag)));
+                Some(screen.tags(&tags))
+            }
+        };
         let key = request.topic_key.as_deref().map(|key| screen.name(key).unwrap_or_default());
         let importance =
             request.importance.map(|n| parse::ratio_of("importance", n)).transpose()?;

@@ -96,10 +96,11 @@ impl Service {
             self.named(&caller.actor, name).ok_or_else(|| Error::invalid("project", "is empty"))
         });
         let project = project.transpose()?;
-        let indexes: Vec<Index> = match (&request.session_id, &project) {
-            (Some(session), _) => vec![keys::by_session(session)],
-            (None, Some(project)) => vec![keys::by_project(project)],
-            (None, None) => MemoryType::ALL.iter().map(|t| keys::by_type(*t)).collect(),
+        let indexes: Vec<Index> = match (&request.session_id, &request.tag, &project) {
+            (Some(session), _, _) => vec![keys::by_session(session)],
+            (None, Some(tag), _) => vec![keys::by_tag(tag)],
+            (None, None, Some(project)) => vec![keys::by_project(project)],
+            (None, None, None) => MemoryType::ALL.iter().map(|t| keys::by_type(*t)).collect(),
         };
         let mut ids: Vec<MemoryId> = Vec::new();
         for index in &indexes {
@@ -125,6 +126,7 @@ impl Service {
                 && access.gate().is_none_or(|gate| gate.sees(&head))
                 && project.as_ref().is_none_or(|name| head.project.as_ref() == Some(name))
                 && scope.is_none_or(|scope| head.scope == scope)
+                && request.tag.as_ref().is_none_or(|tag| head.tags.contains(tag))
                 && kind.as_ref().is_none_or(|kind| head.kind == *kind);
             if !wanted {
                 continue;

@@ -3,7 +3,7 @@
 use crate::ask::{Answer, ChangeReport, Request, Slot, Ticket};
 use crate::list::List;
 use crate::page::Page;
-use crate::state::{FEED_MAX, Notice, State, Tab};
+use crate::state::{FEED_MAX, Notice, State, Tab, UNDO_MAX};
 use api::Result;
 use api::activity::EntryView;
 
@@ -131,7 +131,20 @@ impl State {
             return Vec::new();
         }
         if let Some(ChangeReport { change, changed }) = self.change.value().cloned() {
-            let text = if changed { change.done() } else { "nothing to change".to_owned() };
+            let text = match (self.way_back.take(), changed) {
+                (_, false) => "nothing to change".to_owned(),
+                (Some(way_back), true) => {
+                    if self.undo.len() == UNDO_MAX {
+                        self.undo.remove(0);
+                    }
+                    self.undo.push(way_back);
+                    format!("{}; u takes it back", change.done())
+                }
+                (None, true) => {
+                    self.undo.pop();
+                    format!("taken back: {}", change.done())
+                }
+            };
             self.notice = Some(Notice::said(text));
         }
         self.change.clear();

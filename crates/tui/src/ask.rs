@@ -153,9 +153,9 @@ impl Change {
     /// What was done, in words.
     pub(super) fn done(self) -> String {
         match self {
-            Change::Archive(id) => format!("archived {id}; u brings it back"),
+            Change::Archive(id) => format!("archived {id}"),
             Change::Restore(id) => format!("restored {id}"),
-            Change::Forget(id) => format!("forgot {id}; u brings it back"),
+            Change::Forget(id) => format!("forgot {id}"),
             Change::Pin(id) => format!("pinned {id}"),
             Change::Unpin(id) => format!("unpinned {id}"),
         }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ratatui::crossterm::event::{self, Event as TerminalEvent, MouseButton, MouseEventKind};
+use crossterm::event::{self, Event as TerminalEvent, MouseButton, MouseEventKind};
 use ratatui::layout::Position;
 use tokio::signal::unix::{SignalKind, signal};
 

@@ -28,13 +28,14 @@ pub(super) const HELP: &[(&str, &[(&str, &str)])] = &[
             ("enter", "open what is selected"),
             ("esc q", "back; q at the top quits"),
             ("tab", "next pane: recent / sessions, text / history / proof"),
+            ("u", "take back the last change, wherever you are"),
             ("r", "ask again"),
             ("? F1", "this help"),
             ("ctrl-c", "quit"),
         ],
     ),
     (
-        "On a memory, in any list",
+        "On a memory, in any list but the results of a search",
         &[
             ("t", "timeline: what was saved before and after it"),
             ("g", "graph: what it is connected to"),
@@ -43,14 +44,14 @@ pub(super) const HELP: &[(&str, &[(&str, &str)])] = &[
             ("p", "pin or unpin: pinned memories lead every context"),
             ("a", "archive: out of sight, until restored"),
             ("d", "forget: asks first; can be restored too"),
-            ("u", "restore what was archived or forgotten"),
+            ("b", "bring back what was archived or forgotten"),
         ],
     ),
     (
         "In the search line",
         &[
             ("any text", "searches while you type"),
-            ("↓ enter tab", "to the results; / goes back to the line"),
+            ("↓ enter tab", "to the results; any letter goes back to the line"),
             ("ctrl-u ctrl-w", "delete all before the cursor, or one word"),
             ("ctrl-x", "search in all projects again"),
             ("esc", "leave the line"),
@@ -99,7 +100,7 @@ impl State {
                     answer.memory.archived || answer.memory.deleted_at.is_some()
                 });
                 let store = if put_away {
-                    letter('u', "u", "restore")
+                    letter('b', "b", "bring back")
                 } else {
                     letter('a', "a", "archive")
                 };
@@ -125,13 +126,20 @@ impl State {
                 Tab::Home => {
                     vec![open, hint(KeyCode::Tab, "tab", "pane"), letter('/', "/", "search")]
                 }
-                Tab::Search => vec![open, letter('/', "/", "type"), time, graph],
+                Tab::Search => {
+                    return vec![
+                        open,
+                        hint(KeyCode::Up, "↑", "type"),
+                        hint(KeyCode::Esc, "esc", "leave"),
+                        hint(KeyCode::F(1), "F1", "help"),
+                    ];
+                }
                 Tab::Sessions | Tab::Projects | Tab::Activity => {
                     vec![open, letter('/', "/", "search")]
                 }
                 Tab::Archive => {
                     vec![
-                        letter('u', "u", "restore"),
+                        letter('b', "b", "bring back"),
                         open,
                         hint(KeyCode::Tab, "tab", "archived/forgotten"),
                     ]

@@ -43,6 +43,13 @@ impl State {
             self.help = Some(0);
             return Vec::new();
         }
+        let is_letter = matches!(key.code, KeyCode::Char(_) | KeyCode::Backspace)
+            && !control
+            && !key.modifiers.contains(KeyModifiers::ALT);
+        if is_letter && self.tab == Tab::Search && self.pages.is_empty() {
+            // In Search every letter is for the line, wherever the cursor is: none of them acts on a row.
+            self.search.typing = true;
+        }
         if self.is_typing()
             && let Some(requests) = self.type_key(key)
         {
@@ -116,6 +123,7 @@ impl State {
                 return self.go(Tab::ALL[place]);
             }
             KeyCode::Char('/' | 'i') => return self.start_search(),
+            KeyCode::Char('u') => return self.undo_last(),
             KeyCode::Char('r') => return self.ask_shown(),
             KeyCode::Tab | KeyCode::Right | KeyCode::Char('l') => return self.turn(1),
             KeyCode::BackTab | KeyCode::Left => return self.turn(Pane::ALL.len() - 1),
@@ -136,7 +144,7 @@ impl State {
 
     /// What a letter does to the memory that is meant.
     fn act(&mut self, key: char) -> Vec<Request> {
-        if !"tghvopaducy".contains(key) {
+        if !"tghvopadbcy".contains(key) {
             return Vec::new();
         }
         let Some((id, title)) = self.memory() else {
@@ -163,7 +171,7 @@ impl State {
                 self.submit(change)
             }
             'a' => self.submit(Change::Archive(id)),
-            'u' => self.submit(Change::Restore(id)),
+            'b' => self.submit(Change::Restore(id)),
             'd' => {
                 self.confirm = Some((Change::Forget(id), title));
                 Vec::new()
@@ -227,7 +235,37 @@ impl State {
             self.notice = Some(Notice::said("the last change is still on its way"));
             return Vec::new();
         }
+        self.way_back = self.way_back_of(change);
         vec![self.change.ask(&mut self.tickets, Ask::Change(change))]
+    }
+
+    /// Takes back the last change that is not taken back yet, wherever the cursor is.
+    fn undo_last(&mut self) -> Vec<Request> {
+        let Some(change) = self.undo.last().copied() else {
+            self.notice = Some(Notice::said("there is nothing to take back"));
+            return Vec::new();
+        };
+        let requests = self.submit(change);
+        self.way_back = None;
+        requests
+    }
+
+    /// What takes a change back.
+    fn way_back_of(&self, change: Change) -> Option<Change> {
+        Some(match change {
+            Change::Archive(id) | Change::Forget(id) => Change::Restore(id),
+            Change::Pin(id) => Change::Unpin(id),
+            Change::Unpin(id) => Change::Pin(id),
+            Change::Restore(id) => {
+                let was_forgotten = match self.pages.last() {
+                    Some(Page::Memory(page)) => {
+                        page.load.value().is_some_and(|answer| answer.memory.deleted_at.is_some())
+                    }
+                    _ => self.tab == Tab::Archive && self.archive.on_forgotten,
+                };
+                if was_forgotten { Change::Forget(id) } else { Change::Archive(id) }
+            }
+        })
     }
 
     pub(super) fn go(&mut self, tab: Tab) -> Vec<Request> {

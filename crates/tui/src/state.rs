@@ -25,6 +25,8 @@ const FEED_PAGE: usize = 200;
 const HITS_MAX: usize = 50;
 /// Pages upon each other; the oldest goes when one more is opened.
 const PAGES_MAX: usize = 64;
+/// Changes that can be taken back.
+pub(super) const UNDO_MAX: usize = 100;
 /// Memories and sessions of the first screen.
 const HOME_ROWS: usize = 50;
 
@@ -133,6 +135,10 @@ pub(super) struct State {
     pub(super) archive: Archive,
     pub(super) feed: Feed,
     pub(super) change: Load<ChangeReport>,
+    /// What takes back the change that is on its way; absent for one that takes back itself.
+    pub(super) way_back: Option<Change>,
+    /// What takes back the changes that were made, the last one last.
+    pub(super) undo: Vec<Change>,
     /// Asked before it is done.
     pub(super) confirm: Option<(Change, String)>,
     /// The help is open, and scrolled so far.

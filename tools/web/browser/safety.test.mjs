@@ -10,7 +10,7 @@ import { HOSTILE } from '../fixtures/hostile.mjs';
 import { openBrowser, pictured, startDaemon } from '../harness.mjs';
 import { seed } from '../seed.mjs';
 
-const PAGES = ['/', '/memories', '/search?q=script', '/live', '/context', '/sessions', '/timeline', '/projects', '/entities', '/graph', '/mind', '/audit', '/runs', '/budget', '/ask', '/access', '/reference', '/transfer', '/lab?q=script', '/new'];
+const PAGES = ['/', '/memories', '/search?q=script', '/live', '/context', '/sessions', '/told', '/timeline', '/journal', '/journal/1', '/settings', '/projects', '/entities', '/graph', '/mind', '/audit', '/runs', '/budget', '/ask', '/access', '/reference', '/transfer', '/lab?q=script', '/new'];
 
 /** @type {Awaited<ReturnType<typeof startDaemon>>} */
 let daemon;

@@ -12,6 +12,7 @@ mod audit;
 mod bad_input;
 mod confinement;
 mod delegates;
+mod documents;
 mod everyday;
 mod hardship;
 mod hooks;

@@ -147,10 +147,11 @@ fn proving() {
 fn the_manual() {
     let home = Home::new();
     let main = home.run(&["--help"]).ok().out;
-    let mut manual = main.clone();
-    let commands = main.split("Commands:\n").nth(1).unwrap().lines();
+    assert_eq!(home.run(&["help"]).ok().out.trim_end(), main.trim_end());
+    let all = home.run(&["help", "all"]).ok().out;
+    let mut manual = format!("{main}\n==== all\n\n{all}");
+    let commands = all.split("Options of every command:").next().unwrap().lines();
     let names: Vec<&str> = commands
-        .take_while(|line| !line.trim().is_empty())
         .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
         .filter_map(|line| line.split_whitespace().next())
         .collect();

@@ -7,6 +7,7 @@ mod agents;
 mod contract;
 mod doors;
 mod grants;
+mod happenings;
 mod memories;
 mod odd_questions;
 mod owner;

@@ -40,6 +40,11 @@ impl Host {
         (variables.get("HOME").map(PathBuf::from), variables)
     }
 
+    /// The variables that decide about the configuration.
+    pub(crate) fn variables(&self) -> &BTreeMap<String, String> {
+        &self.following.variables
+    }
+
     /// One round. A person whose home nobody knows has no agents here.
     pub(crate) fn follow_past(&self) -> service::Result<()> {
         let Some(home) = self.following.variables.get("HOME").map(PathBuf::from) else {

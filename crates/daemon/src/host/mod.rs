@@ -27,6 +27,7 @@ use service::Service;
 use service::error::{Error, Result};
 
 use crate::channels::Channels;
+use crate::feed::MemoryFeed;
 use crate::mind_host::MindHost;
 use crate::outputs::OutputIndex;
 use crate::pools::WorkPools;
@@ -50,6 +51,7 @@ pub struct Host {
     tools: Mutex<Option<Arc<ToolServers>>>,
     /// What talents wrote.
     pub(crate) outputs: OutputIndex,
+    pub(crate) feed: MemoryFeed,
 }
 
 impl Host {
@@ -67,6 +69,7 @@ impl Host {
             following,
             tools: Mutex::default(),
             outputs,
+            feed: MemoryFeed::default(),
         }
     }
 

@@ -21,6 +21,7 @@ impl Host {
         let id = request.id;
         let prompt = self.service.prompt_text(caller, id)?;
         let answer = self.service.delete(caller, request)?;
+        self.feed.forget(&caller.actor, id);
         self.erase_from_mind(caller, id)?;
         if let Some((session, text)) = prompt
             && let Some(channel) = channel_of(&session)

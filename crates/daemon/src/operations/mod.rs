@@ -12,4 +12,6 @@ mod hands;
 mod memories;
 pub mod mind;
 mod runs;
+mod settings;
+mod tellings;
 mod tools;

@@ -26,6 +26,7 @@ use talents::supervisor::{
 };
 
 use crate::confinement::exec_settings;
+use crate::feed::journal_watch;
 use crate::host::Host;
 use crate::talents_host::attest::Attester;
 use crate::talents_host::days::Days;
@@ -152,6 +153,7 @@ impl TalentsHost {
         host.lend_runs(Arc::downgrade(&runner_handle) as _);
         host.lend_tools(tool_servers(&sources, &hub)?);
         run_watch::start(&hub, host, &runner);
+        journal_watch::start(&hub, host);
         settle(host).await;
         for failure in &recovery.failures {
             tracing::warn!("recovery: {failure}");

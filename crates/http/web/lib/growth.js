@@ -1,25 +1,4 @@
-// How many memories there were at the end of each day. Pure.
-
-import { dayKey } from './time.js';
-
-/**
- * Counts backwards from the total, so that it is right also when only the newest memories are known.
- * @param {string[]} created when the newest were made, in any order
- * @param {number} total
- * @param {string[]} days keys as `dayKey` gives them, oldest first
- * @returns {{day: string, added: number, total: number}[]}
- */
-export function growth(created, total, days) {
-  /** @type {Map<string, number>} */
-  const added = new Map();
-  for (const at of created) added.set(dayKey(at), (added.get(dayKey(at)) ?? 0) + 1);
-  let left = total;
-  return [...days].reverse().map((day) => {
-    const row = { day, added: added.get(day) ?? 0, total: left };
-    left -= row.added;
-    return row;
-  }).reverse();
-}
+// The scale of a plot. Pure.
 
 /**
  * A round number at or above the highest value, for the axis.

@@ -75,7 +75,11 @@ export function longList({ label, total, signal, row, load, first = [] }) {
   };
   addEventListener('scroll', soon, { passive: true, signal });
   addEventListener('resize', soon, { signal });
-  requestAnimationFrame(draw);
+  const begin = () => {
+    if (box.isConnected) draw();
+    else if (!signal.aborted) requestAnimationFrame(begin);
+  };
+  requestAnimationFrame(begin);
   return { element: box, redraw: () => { shown.clear(); show(box); draw(); }, itemAt };
 }
 

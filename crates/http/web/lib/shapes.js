@@ -7,7 +7,7 @@
  *   deleted_at?: string, deleted_reason?: string, erased: boolean, accesses: number, citations: number, by: string,
  *   confidence: number, importance: number, visibility: string, channel: string, source: string, derived_from: string[],
  *   valid_from?: string, valid_until?: string, expires?: string, entry: number, origin?: string}} Memory
- * @typedef {Memory & {rank?: number, preview?: string, standing?: string, arms?: Arm[]}} Hit
+ * @typedef {Memory & {rank?: number, level?: string, preview?: string, standing?: string, arms?: Arm[]}} Hit
  * @typedef {{arm: string, rank: number, score: number, weight: number, by?: string}} Arm
  * @typedef {{version: number, title: string, content: string, created_at: string, by: string}} Version
  * @typedef {Memory & {history: Version[], superseded_by: number[], contradicted_by: number[]}} WholeMemory

@@ -51,5 +51,5 @@ export function armBars(hit, width = WIDTH) {
     s('svg', { viewBox: `0 0 ${width} 6`, width, height: 6, 'aria-hidden': 'true' },
       s('rect', { x: 0, y: 0, width, height: 6, rx: 3, class: 'fit-back' }),
       parts.length > 0 ? parts : s('rect', { x: 0, y: 0, width: length, height: 6, rx: 3, class: 'fit-front' })),
-    h('span', {}, `${share}%`));
+    h('span', { class: `level ${hit.level ?? ''}` }, hit.level || `${share}%`));
 }

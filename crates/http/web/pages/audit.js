@@ -1,12 +1,13 @@
 // Audit: which memories need attention, why, and the remedy beside each.
 
 import { act } from '../lib/actions.js';
-import { get } from '../lib/api.js';
+import { get, send } from '../lib/api.js';
 import { h, icon, show } from '../lib/dom.js';
 import { card, commandLine, empty, fillIn, heading } from '../lib/parts.js';
 import { reload } from '../lib/router.js';
 import { project } from '../lib/state.js';
 import { capital, count, counted, words } from '../lib/text.js';
+import { fail, tell } from '../lib/toast.js';
 
 const EXAMPLES = 20;
 /** Up to here an audit is done as the page is opened. */
@@ -33,6 +34,21 @@ async function findings(signal) {
   ];
 }
 
+/**
+ * Says which of two that contradict each other holds: it supersedes the other, which stays readable.
+ * @param {number} holds
+ * @param {number} falls
+ */
+async function settle(holds, falls) {
+  try {
+    const edge = await send('POST', '/api/graph/edges', { from_obs_id: holds, to_obs_id: falls, relation_type: 'supersedes' });
+    tell(`#${holds} holds; #${falls} is superseded.`, () => send('DELETE', `/api/graph/edges/${edge.id}`), reload);
+    reload();
+  } catch (error) {
+    fail(error);
+  }
+}
+
 /** @param {any} finding */
 function findingCard(finding) {
   const severe = finding.problem === 'secret' || finding.problem === 'contradicting';
@@ -40,6 +56,7 @@ function findingCard(finding) {
   const row = (/** @type {any} */ example) => h('li', { class: 'finding' },
     h('div', {}, h('b', {}, example.title), h('p', { class: 'quiet' }, example.why)),
     h('div', { class: 'actions' }, example.ids.map((/** @type {number} */ id) => h('a', { class: 'button small', href: `/m/${id}` }, `#${id}`)),
+      finding.problem === 'contradicting' && example.ids.length === 2 && [[0, 1], [1, 0]].map(([holds, falls]) => h('button', { class: 'button small', type: 'button', onclick: () => void settle(example.ids[holds ?? 0], example.ids[falls ?? 1]) }, `#${example.ids[holds ?? 0]} holds`)),
       remedy && example.ids.length > 0 && h('button', { class: 'button small', type: 'button', onclick: () => void act(remedy[0], [{ id: example.ids[0] }], reload) }, `${remedy[1]} #${example.ids[0]}`)));
   return card(`${capital(words(finding.problem))}: ${count(finding.count)}`, [
     h('p', {}, `${capital(finding.says)}.`), h('p', { class: 'quiet remedy' }, 'What to do: ', finding.remedy.replaceAll('`', '')),

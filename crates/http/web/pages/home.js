@@ -2,22 +2,17 @@
 
 import { get, getPage } from '../lib/api.js';
 import { h, icon, show } from '../lib/dom.js';
-import { growth } from '../lib/growth.js';
 import { markdown } from '../lib/markdown_dom.js';
 import { card, empty, fillIn, heading, memoryRow, when } from '../lib/parts.js';
 import { growthPlot } from '../lib/plot.js';
 import { project } from '../lib/state.js';
 import { bytes, count, counted, shortRoot } from '../lib/text.js';
-import { dayKey, lastDays } from '../lib/time.js';
 import { setUp } from './set_up.js';
 
 /** @typedef {import('../lib/shapes.js').Memory} Memory */
 
-const RECENT = 8;
-const NEWEST_MAX = 1_000;
+const RECENT = 6;
 const DAYS = 35;
-/** A plot of fewer days says nothing. */
-const DAYS_MIN = 3;
 /** An audit compares memories with each other, so a large memory is looked at only when somebody asks. */
 const AUDITED_MAX = 2_000;
 
@@ -34,7 +29,7 @@ export async function open({ signal }) {
   const health = h('div');
   const attention = h('div');
   const agents = h('div');
-  void fillGrowth(plot, today, recent.total, signal);
+  void fillGrowth(plot, today, signal);
   void fillIn(bulletin, () => bulletinText(signal), 6);
   void fillIn(health, () => healthRows(stats, signal), 4);
   const look = () => void fillIn(attention, () => attentionRows(signal), 2);
@@ -66,41 +61,24 @@ export async function open({ signal }) {
  * The plot and what happened today come from the same request.
  * @param {HTMLElement} plot
  * @param {HTMLElement} today
- * @param {number} total
  * @param {AbortSignal} signal
  */
-async function fillGrowth(plot, today, total, signal) {
-  const asked = get('/api/observations', { project: project(), limit: NEWEST_MAX, preview: 1 }, signal);
+async function fillGrowth(plot, today, signal) {
+  const asked = get('/api/counts', { project: project(), days: DAYS, offset_minutes: -new Date().getTimezoneOffset() }, signal);
   void fillIn(plot, async () => {
-    /** @type {Memory[]} */
-    const newest = await asked;
-    const rows = growth(newest.map((memory) => memory.created_at), total, lastDays(DAYS, Date.now()));
-    // Days before the oldest one known would be guesses.
-    const oldest = newest.length < total ? dayKey(newest.at(-1)?.created_at ?? 0) : '';
-    const known = rows.filter((row) => row.day > oldest);
-    if (known.length < DAYS_MIN) return h('p', { class: 'quiet' }, `The newest ${counted(newest.length, 'memory', 'memories')} were all saved since `, when(newest.at(-1)?.created_at), ': too many in a short time for a plot.');
-    return growthPlot(known);
+    const { days, before } = await asked;
+    let total = before;
+    return growthPlot(days.map((/** @type {any} */ each) => ({ day: each.day, added: each.saved, total: total += each.saved })));
   }, 4);
-  void fillIn(today, async () => todayRows(await asked), 2);
+  void fillIn(today, async () => todayRows((await asked).last_day), 2);
 }
 
-/** @param {Memory[]} newest */
-function todayRows(newest) {
-  const key = dayKey(Date.now());
-  const made = newest.filter((memory) => dayKey(memory.created_at) === key);
-  if (made.length === 0) return empty('A quiet day so far', 'Nothing was saved today.');
-  /** @type {Map<string, {by: string, project: string, types: Map<string, number>, total: number}>} */
-  const groups = new Map();
-  for (const memory of made) {
-    const name = `${memory.by} ${memory.project}`;
-    const group = groups.get(name) ?? { by: memory.by, project: memory.project, types: new Map(), total: 0 };
-    group.types.set(memory.type, (group.types.get(memory.type) ?? 0) + 1);
-    group.total += 1;
-    groups.set(name, group);
-  }
-  return h('ul', { class: 'today' }, [...groups.values()].sort((a, b) => b.total - a.total).slice(0, 10).map((group) => h('li', {},
-    h('strong', {}, count(group.total)), h('span', {}, h('b', {}, group.by || 'somebody'), ' saved in ', h('b', {}, group.project || 'no project')),
-    h('span', { class: 'quiet' }, [...group.types].map(([type, number]) => `${number} ${type}`).join(', ')))));
+/** @param {any[]} groups */
+function todayRows(groups) {
+  if (groups.length === 0) return empty('A quiet day so far', 'Nothing was saved today.');
+  return h('ul', { class: 'today' }, groups.slice(0, 10).map((group) => h('li', {},
+    h('strong', {}, count(group.saved)), h('span', {}, h('b', {}, group.by || 'somebody'), ' saved in ', h('b', {}, group.project || 'no project')),
+    h('span', { class: 'quiet' }, Object.entries(group.by_kind).map(([kind, number]) => `${number} ${kind}`).join(', ')))));
 }
 
 /** @param {AbortSignal} signal */

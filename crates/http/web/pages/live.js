@@ -1,13 +1,19 @@
-// Live: what happens on the bus, as it happens. The list is bounded, so that a busy day does not end the page.
+// Live: what happens on the bus, as it happens. The list is bounded, so that a busy day does not end the page. Events of
+// memories come without a word of what they say; that is asked for, for all of a moment at once.
 
 import { h, show } from '../lib/dom.js';
+import { DID, TOLD_BY, explain, lately } from '../lib/feed.js';
 import { empty, heading } from '../lib/parts.js';
-import { count, words } from '../lib/text.js';
+import { count, counted, words } from '../lib/text.js';
 import { clock, moment } from '../lib/time.js';
 
 const SHOWN_MAX = 300;
 /** Events that wait while the list is paused or the page is busy; older ones are counted, not kept. */
 const WAITING_MAX = 300;
+/** How long events gather before they are drawn together. */
+const DRAW_MS = 120;
+/** What is shown of the time before the page was opened. */
+const LATELY = 40;
 const HIDDEN_KEYS = new Set(['tract', 'event', 'ts', 'use_id', 'seq', 'name']);
 const TRACTS = ['memory', 'cortex', 'mind', 'supervisor', 'think', 'callosum'];
 
@@ -28,9 +34,14 @@ export async function open({ query, signal }) {
     drawing = false;
     if (paused || waiting.length === 0) return;
     hint.remove();
-    const fresh = waiting.map(eventCard).reverse();
+    const fresh = waiting.map((event) => ({ event, card: eventCard(event) }));
     waiting = [];
-    list.prepend(...fresh);
+    list.prepend(...fresh.map(({ card }) => card).reverse());
+    const named = fresh.filter(({ event }) => event.tract === 'memory' && (event.seq || event.event === 'told'));
+    if (named.length > 0) {
+      // Who may not read what happened still sees that it did.
+      void explain(named.map(({ event }) => event), signal).then((known) => known.forEach((event, index) => named[index]?.card.replaceWith(eventCard(event))), () => {});
+    }
     while (list.childElementCount > SHOWN_MAX) list.lastElementChild?.remove();
     show(counter, `${count(total)} so far, the newest ${count(list.childElementCount)} shown`);
   };
@@ -40,12 +51,17 @@ export async function open({ query, signal }) {
     total += 1;
     waiting.push(event);
     if (waiting.length > WAITING_MAX) waiting = waiting.slice(-WAITING_MAX);
-    // One drawing per frame, however many events came.
+    // One drawing in a while, however many events came.
     if (!drawing) {
       drawing = true;
-      requestAnimationFrame(draw);
+      setTimeout(draw, DRAW_MS);
     }
   };
+  const before = await lately(LATELY, signal).catch(() => []);
+  if (before.length > 0 && !only) {
+    hint.remove();
+    list.append(h('p', { class: 'quiet' }, 'Before you came:'), ...before.map(eventCard));
+  }
   const stream = new EventSource('/api/events');
   signal.addEventListener('abort', () => stream.close());
   stream.onopen = () => { show(state, 'live'); state.className = 'pill good'; };
@@ -75,6 +91,27 @@ export async function open({ query, signal }) {
 
 /** @param {any} event */
 export function eventCard(event) {
+  return event.tract === 'memory' ? memoryCard(event) : busCard(event);
+}
+
+/** @param {any} event */
+function memoryCard(event) {
+  const at = typeof event.ts === 'number' ? event.ts : Date.now();
+  const link = (/** @type {any} */ memory) => h('a', { href: `/m/${memory.id}` }, memory.title || `#${memory.id}`);
+  const line = String(event.line ?? '');
+  const about = event.event === 'told'
+    ? [h('span', {}, TOLD_BY[event.operation] ?? event.operation), event.question && h('q', {}, event.question), h('span', { class: 'quiet' }, counted(event.count, 'memory', 'memories'))]
+    : event.event === 'many' ? h('a', { href: `/journal?before=${event.to + 1}` }, counted(event.count, 'entry', 'entries'))
+      : event.id ? h('a', { href: `/m/${event.id}` }, line || `#${event.id}`) : h('a', { href: `/journal/${event.seq}` }, line || `entry ${event.seq}`);
+  return h('div', { class: `event of-${event.event}` }, h('header', {},
+    h('time', { class: 'quiet', title: moment(at) }, clock(at)), h('span', { class: 'pill accent' }, event.event === 'told' ? 'recall' : 'memory'),
+    h('b', {}, event.by || 'somebody'), event.event !== 'told' && h('span', {}, DID[event.event] ?? words(event.event)), about),
+  event.memories?.length > 0 && h('ul', { class: 'told' }, event.memories.slice(0, 5).map((/** @type {any} */ memory) => h('li', {}, link(memory))),
+    event.memories.length > 5 && h('li', {}, h('a', { href: '/told' }, `${count(event.memories.length - 5)} more`))));
+}
+
+/** @param {any} event */
+function busCard(event) {
   const rest = Object.fromEntries(Object.entries(event).filter(([key]) => !HIDDEN_KEYS.has(key)));
   const at = typeof event.ts === 'number' ? event.ts : Date.now();
   const bad = event.event === 'error' || event.event === 'given_up' || event.event === 'rejected';

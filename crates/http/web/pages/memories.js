@@ -16,6 +16,9 @@ import { armBars } from './arms.js';
 
 const HITS = 50;
 const PAGE = 100;
+const TAGS = 100;
+/** How long tags are taken for current. */
+const TAGS_MS = 30_000;
 const DAY = 86_400_000;
 /** The words that were in sight when filters were last drawn, so that a choice does not empty its own list. */
 let kinds = new Set(['decision', 'bugfix', 'discovery', 'rule', 'learning']);
@@ -24,11 +27,13 @@ let kinds = new Set(['decision', 'bugfix', 'discovery', 'rule', 'learning']);
 export async function open({ path, query, signal }) {
   const text = path === '/search' ? query.get('q')?.trim() ?? '' : '';
   const chosen = Object.fromEntries(query);
-  const filters = { project: project(), type: chosen.type, session_id: chosen.session };
+  const filters = { project: project(), type: chosen.type, session_id: chosen.session, tag: chosen.tag };
   const started = performance.now();
   /** @type {Map<number, any>} */
   const selected = new Map();
   const bar = h('div', { class: 'bulk', hidden: true, role: 'toolbar', 'aria-label': 'Selected memories' });
+  // Whoever types waits for hits, not for a list of tags.
+  const tags = tagsOf(signal);
   const list = text ? await found(text, filters, chosen, signal) : await listed(filters, chosen, signal);
   const took = Math.round(performance.now() - started);
   for (const item of list.items) kinds.add(item.type);
@@ -47,8 +52,11 @@ export async function open({ path, query, signal }) {
     bar.hidden = selected.size === 0;
     const run = (/** @type {any} */ action) => void act(action, [...selected.values()], reload);
     const put = chosen.state ? ['restore'] : ['pin', 'unpin', 'archive', 'forget'];
+    const tag = /** @type {HTMLInputElement} */ (h('input', { 'aria-label': 'Tag', placeholder: 'tag', size: 12, maxlength: 64 }));
+    const tagged = (/** @type {any} */ action) => { if (tag.value.trim()) void act(action, [...selected.values()], reload, tag.value.trim()); };
     show(bar, h('strong', {}, `${selected.size} selected`), put.map((action) =>
       h('button', { class: 'button small', type: 'button', onclick: () => run(action) }, action === 'restore' ? 'Bring back' : action.slice(0, 1).toUpperCase() + action.slice(1))),
+    !chosen.state && [tag, h('button', { class: 'button small', type: 'button', onclick: () => tagged('add_tag') }, 'Add tag'), h('button', { class: 'button small', type: 'button', onclick: () => tagged('remove_tag') }, 'Remove tag')],
     h('button', { class: 'link', type: 'button', onclick: () => { selected.clear(); view.redraw(); drawBar(); } }, 'Clear'));
   };
   const view = longList({ label: 'Memories', total: list.total, signal, row, load: list.load, first: list.items });
@@ -65,9 +73,29 @@ export async function open({ path, query, signal }) {
     heading(text ? 'Search' : 'Memories', {
       sub: text ? `${counted(list.total, 'hit')} for “${text}”${place}, ${took} ms` : `${counted(list.total, 'memory', 'memories')}${place}`,
     }),
-    filterBar(path, query, Boolean(text)), bar,
+    filterBar(path, query, Boolean(text), text ? known.tags : await tags), bar,
+    text && list.total > 0 && list.items.every((/** @type {any} */ item) => item.level === 'weak') && h('p', { class: 'note' }, 'Nothing here seems to answer that. What comes nearest:'),
     list.total === 0 ? nothing(text, chosen) : h('div', { class: 'card list-card' }, view.element),
   ];
+}
+
+/** The tags of a project, as they were a moment ago. @type {{project: string, until: number, tags: {tag: string, memories: number}[]}} */
+let known = { project: '', until: 0, tags: [] };
+
+/** @param {AbortSignal} signal */
+async function tagsOf(signal) {
+  if (known.project === project() && Date.now() < known.until) return known.tags;
+  const asked = { project: project(), until: Date.now() + TAGS_MS };
+  if (known.project !== asked.project) known = { ...asked, tags: [] };
+  else known.until = asked.until;
+  try {
+    const { tags } = await get('/api/tags', { project: asked.project, limit: TAGS }, signal);
+    known = { ...asked, tags };
+  } catch {
+    // A filter that is not there is no reason not to show memories.
+    known = { ...known, until: 0 };
+  }
+  return known.tags;
 }
 
 /**
@@ -113,8 +141,9 @@ function nothing(text, chosen) {
  * @param {string} path
  * @param {URLSearchParams} query
  * @param {boolean} searching
+ * @param {{tag: string, memories: number}[]} tags
  */
-function filterBar(path, query, searching) {
+function filterBar(path, query, searching, tags) {
   const set = (/** @type {string} */ name, /** @type {string} */ value) => {
     const next = new URLSearchParams(query);
     if (value) next.set(name, value);
@@ -130,8 +159,12 @@ function filterBar(path, query, searching) {
   const type = query.get('type');
   const types = [...new Set([...kinds, ...(type ? [type] : [])])].sort();
   const session = query.get('session');
+  const tag = query.get('tag');
+  const named = tags.map((each) => /** @type {[string, string]} */ ([each.tag, `${each.tag} (${each.memories})`]));
+  if (tag && !tags.some((each) => each.tag === tag)) named.unshift([tag, tag]);
   return h('div', { class: 'filters', role: 'group', 'aria-label': 'Filters' },
     choice('Type', 'type', [['', 'Any type'], ...types.map((each) => /** @type {[string, string]} */ ([each, each]))]),
+    named.length > 0 && choice('Tag', 'tag', [['', 'Any tag'], ...named]),
     searching
       ? [choice('Age', 'days', [['', 'Any time'], ['1', 'Last day'], ['7', 'Last week'], ['30', 'Last month'], ['365', 'Last year']]),
         h('label', { class: 'inline' }, 'As of ', h('input', { type: 'date', value: query.get('as_of') ?? '', onchange: (/** @type {Event} */ event) => set('as_of', /** @type {HTMLInputElement} */ (event.target).value) }))]

@@ -4,6 +4,7 @@ import { act } from '../lib/actions.js';
 import { get, send } from '../lib/api.js';
 import { confirmTyped } from '../lib/dialog.js';
 import { h, icon } from '../lib/dom.js';
+import { TOLD_BY } from '../lib/feed.js';
 import { setPageKeys } from '../lib/keys.js';
 import { markdown } from '../lib/markdown_dom.js';
 import { badge, card, details, empty, fillIn, heading, memoryRow, when } from '../lib/parts.js';
@@ -27,10 +28,12 @@ export async function open({ parts, signal }) {
   const entities = h('div');
   const around = h('div');
   const similar = h('div');
+  const told = h('div');
   void fillIn(score, () => use(memory, signal), 2);
   void fillIn(entities, () => named(memory, signal), 1);
   void fillIn(around, () => timeline(memory, signal), 4);
   void fillIn(similar, () => near(memory, signal), 3);
+  void fillIn(told, () => toldRows(memory, signal), 2);
   setPageKeys({
     e: () => go(`/m/${memory.id}/edit`), p: () => void act(memory.pinned ? 'unpin' : 'pin', [memory], reload),
     a: () => void act(memory.archived || memory.deleted_at ? 'restore' : 'archive', [memory], reload),
@@ -41,7 +44,7 @@ export async function open({ parts, signal }) {
     heading(memory.title || `Memory ${memory.id}`, {
       sub: h('span', { class: 'facts' }, badge(memory), memory.pinned && h('span', { class: 'pill accent' }, 'pinned'),
         h('span', {}, 'saved ', when(memory.created_at), ' by ', memory.by || 'somebody'),
-        memory.latest > 1 && h('span', {}, `version ${memory.version} of ${memory.latest}`), ...memory.tags.map((tag) => h('span', { class: 'pill' }, tag))),
+        memory.latest > 1 && h('span', {}, `version ${memory.version} of ${memory.latest}`), ...memory.tags.map((tag) => h('a', { class: 'pill', href: `/memories?tag=${encodeURIComponent(tag)}` }, tag))),
       actions: buttons(memory),
     }),
     notices(memory, isOld),
@@ -61,7 +64,7 @@ export async function open({ parts, signal }) {
           ['Expires', memory.expires && when(memory.expires)], ['Saved again', memory.duplicates > 0 && counted(memory.duplicates, 'time')],
           ['Costs', `about ${counted(tokens(memory.title + memory.content), 'token')}`], ['Address', h('code', { class: 'wrap' }, memory.uri)],
         ])),
-        card('Use', score), card('Names', entities),
+        card('Use', score), card('Told to', told, { aside: h('a', { class: 'more', href: `/told?memory=${memory.id}` }, 'All') }), card('Names', entities),
         card('Where it comes from', details([
           ['Written by', memory.by], ['How', words(memory.source)], ['Journal entry', count(memory.entry)], ['Imported as', memory.origin ?? ''],
           ['Follows from', memory.derived_from.length > 0 && memory.derived_from.map((each) => [h('a', { href: `/m/${each.replace('#', '@')}` }, `#${each}`), ' '])],
@@ -69,6 +72,17 @@ export async function open({ parts, signal }) {
         ])),
         proofCard(memory, signal))),
   ];
+}
+
+/**
+ * @param {WholeMemory} memory
+ * @param {AbortSignal} signal
+ */
+async function toldRows(memory, signal) {
+  const { tellings } = await get('/api/tellings', { memory_id: memory.id, limit: 5 }, signal);
+  if (tellings.length === 0) return empty('Nobody yet', 'Agents that were told of it since the daemon began stand here.');
+  return h('ul', { class: 'health' }, tellings.map((/** @type {any} */ telling) => h('li', {}, h('b', {}, telling.by || 'somebody'),
+    h('span', { class: 'grow' }, TOLD_BY[telling.operation] ?? telling.operation, telling.question && [' ', h('q', {}, telling.question)]), when(telling.at))));
 }
 
 /** @param {WholeMemory} memory */

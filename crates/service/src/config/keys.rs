@@ -264,7 +264,8 @@ impl Kind {
         }
     }
 
-    fn expected(self) -> String {
+    /// What a value may be, in words.
+    pub fn expected(self) -> String {
         match self {
             Kind::Flag => "expected true or false".to_owned(),
             Kind::Whole(least, most) => format!("expected a number between {least} and {most}"),

@@ -4,6 +4,7 @@
 //! A key that does not exist is refused with the nearest one that does: a setting that is silently ignored is worse
 //! than none. `keys` is the one list of them.
 
+pub mod edit;
 pub mod http;
 mod keys;
 mod reference;

@@ -14,11 +14,13 @@ use thiserror::Error;
 use tokio::sync::{mpsc, oneshot};
 
 use super::queue::{Bounds, Listener, Subscription};
-use super::{BUS_TOPIC, BusFilter, BusMessage, BusSettings, RUN_TOPIC, SUPERVISOR_TOPIC};
+use super::{
+    BUS_TOPIC, BusFilter, BusMessage, BusSettings, MEMORY_TOPIC, RUN_TOPIC, SUPERVISOR_TOPIC,
+};
 use crate::clock::Clock;
 
 /// Tracts that only parts of the daemon speak on: no other process can forge the end of a run.
-const OWN_TOPICS: [&str; 3] = [BUS_TOPIC, RUN_TOPIC, SUPERVISOR_TOPIC];
+const OWN_TOPICS: [&str; 4] = [BUS_TOPIC, RUN_TOPIC, SUPERVISOR_TOPIC, MEMORY_TOPIC];
 
 /// The number of a message: which start of the daemon, and which message since then.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]

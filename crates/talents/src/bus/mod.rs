@@ -39,6 +39,8 @@ pub const BUS_TOPIC: &str = "callosum";
 pub const RUN_TOPIC: &str = "cortex";
 /// The topic of services and schedules.
 pub const SUPERVISOR_TOPIC: &str = "supervisor";
+/// The topic of what happens to memories.
+pub const MEMORY_TOPIC: &str = "memory";
 
 /// Longest line a peer may send. Events of runs are cut far below it.
 pub const LINE_BYTES_MAX: usize = 1 << 20;

@@ -84,10 +84,10 @@ fn an_archived_memory_is_restored_from_the_archive() {
     let mut rig = Rig::new(80, 24);
     rig.keys("5");
     assert!(rig.screen().contains("Tabs or spaces"));
-    rig.keys("u");
+    rig.keys("b");
     assert!(rig.screen().contains("restored"));
     assert!(rig.screen().contains("Nothing is archived"));
-    rig.keys("<tab>u<tab>1");
+    rig.keys("<tab>b<tab>1");
     assert!(rig.screen().contains("The build needs Java"));
     assert_eq!(rig.state.home.stats.value().unwrap().forgotten, 0);
 }
@@ -108,6 +108,62 @@ fn forgetting_is_asked_for_and_archiving_and_pinning_can_be_undone() {
     assert!(rig.screen().contains("archived"));
     rig.keys("5<enter>u<esc>");
     assert_eq!(rig.state.archive.archived.rows().len(), 1);
+}
+
+// W25
+#[test]
+fn letters_typed_in_search_never_act_on_rows() {
+    let mut rig = Rig::new(80, 24);
+    let before = rig.state.home.stats.value().unwrap().clone();
+    rig.keys("/cookies<down>");
+    assert!(!rig.state.is_typing());
+    rig.keys("cart payment add qrhvtgo");
+    assert_eq!(rig.state.search.input.text(), "cookiescart payment add qrhvtgo");
+    assert!(rig.state.confirm.is_none() && rig.state.pages.is_empty() && !rig.state.over);
+    // The same after a memory was opened from the results, and after another tab.
+    rig.control('u');
+    rig.keys("cookies<down><enter><esc>");
+    rig.keys("adp");
+    assert_eq!(rig.state.search.input.text(), "cookiesadp");
+    rig.keys("<esc><esc>");
+    rig.keys("12");
+    rig.keys("aap");
+    assert_eq!(rig.state.search.input.text(), "cookiesadpaap");
+    rig.keys("<esc><esc>1");
+    rig.settle();
+    let after = rig.state.home.stats.value().unwrap();
+    assert_eq!((after.archived, after.forgotten), (before.archived, before.forgotten));
+}
+
+// W25
+#[test]
+fn u_takes_back_the_last_change_wherever_the_cursor_is() {
+    let mut rig = Rig::new(80, 24);
+    let (first, _) = rig.state.memory().unwrap();
+    rig.keys("a");
+    rig.keys("jj");
+    let third = rig.state.memory().unwrap().0;
+    let is_pinned =
+        |rig: &Rig| rig.ask(GetRequest { id: third, ..GetRequest::default() }).memory.pinned;
+    let before = is_pinned(&rig);
+    rig.keys("p");
+    assert_ne!(is_pinned(&rig), before);
+    assert!(rig.screen().contains("u takes it back"));
+    // Elsewhere, with another row selected: the pin goes first, then the archive.
+    rig.keys("4u");
+    assert!(rig.screen().contains("taken back:"), "{}", rig.screen());
+    assert_eq!(is_pinned(&rig), before);
+    rig.keys("3u");
+    assert!(rig.screen().contains(&format!("taken back: restored {first}")));
+    rig.keys("u");
+    assert!(rig.screen().contains("there is nothing to take back"));
+    let memory = rig.ask(GetRequest { id: first, ..GetRequest::default() }).memory;
+    assert!(!memory.archived);
+    // What was brought back from among the forgotten is forgotten again.
+    rig.keys("5<tab>b");
+    let forgotten = rig.state.archive.forgotten.rows().len();
+    rig.keys("1u5");
+    assert_eq!(rig.state.archive.forgotten.rows().len(), forgotten + 1);
 }
 
 #[test]

@@ -124,6 +124,26 @@ pub fn listed(answer: &ListAnswer) -> String {
     text
 }
 
+/// One line each: number, day, kind, project and title.
+pub fn table(answer: &ListAnswer) -> String {
+    let mut text = String::new();
+    for memory in &answer.memories {
+        let day = memory.created_at.get(..10).unwrap_or_default();
+        let pin = if memory.pinned { " (pinned)" } else { "" };
+        let (kind, project) = (line(&memory.kind), line(&memory.project));
+        writeln!(
+            text,
+            "{:>6}  {day}  {kind:<12} {project:<14} {}{pin}",
+            memory.id,
+            line(&memory.title)
+        )
+        .expect("a String takes any text");
+    }
+    writeln!(text, "{} of {} memories", answer.memories.len(), answer.total)
+        .expect("a String takes any text");
+    text
+}
+
 pub fn timeline(answer: &TimelineAnswer) -> String {
     let one = |mark: &str, brief: &Brief| {
         let (title, preview) = (line(&brief.title), line(&brief.preview));

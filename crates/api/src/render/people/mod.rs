@@ -20,7 +20,9 @@ pub use changes::{archived, beside_save, confirmed, saved};
 pub use lists::{
     activity, audit, conversations, merged, projects, prompts, separated, session, sessions, swept,
 };
-pub use memories::{HitDetail, entities, found, listed, scored, timeline, tree, whereabouts};
+pub use memories::{
+    HitDetail, entities, found, listed, scored, table, timeline, tree, whereabouts,
+};
 pub use mind::{
     budget, bulletin, bulletin_explained, bulletins, due, jobs, kept, paused, ran, reset, run,
     runs, undone,

@@ -2,9 +2,10 @@
 
 use api::bundle::{BUNDLE_TOKENS_DEFAULT, BundleAnswer, BundleRequest};
 use api::context::ContextRequest;
+use api::stats::ProjectsRequest;
 use clap::Args;
 
-use crate::failure::CommandResult;
+use crate::failure::{CommandResult, Failure};
 use crate::invocation::Invocation;
 use crate::output::Output;
 
@@ -15,6 +16,8 @@ use crate::output::Output;
 /// fit in full, and with the number of those that did not fit even so. Rules and preferences that an agent, an import
 /// or a web page wrote stand apart as proposed; `cortex confirm` makes them rules.
 ///
+/// Words say what the task is about; a single word that names a project means that project, as with --project.
+///
 /// With --recent it shows what agents see when they ask for their context: the latest sessions, memories and prompts.
 ///
 /// JSON: {text, digest, root, size, now, tokens, pinned, relevant, outcomes: [{uri, score, standing, proposed, text,
@@ -22,14 +25,15 @@ use crate::output::Output;
 /// prompts, pinned, memories, left_out}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
+  cortex context rotate the signing keys
   cortex context --project web --budget 2000
   cortex context --about 'rotate the signing keys' --budget 1500
   cortex context web --recent
   cortex context --tag auth --session s-2026-11-14 --explain")]
 pub(crate) struct ContextArgs {
-    /// Project, as with --project
-    #[arg(value_name = "PROJECT", conflicts_with = "project")]
-    named: Option<String>,
+    /// The task in words, or a project
+    #[arg(value_name = "TASK|PROJECT", num_args = 0..)]
+    words: Vec<String>,
     /// Project the intent is about
     #[arg(long, value_name = "NAME")]
     project: Option<String>,
@@ -74,7 +78,7 @@ pub(crate) struct ContextArgs {
 }
 
 pub(crate) fn run(args: &ContextArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
-    let project = args.named.clone().or_else(|| args.project.clone());
+    let (project, about) = meant(args, inv)?;
     if args.recent {
         let (scope, limit) = (args.scope.clone(), args.limit);
         let request = ContextRequest {
@@ -90,7 +94,7 @@ pub(crate) fn run(args: &ContextArgs, inv: &Invocation, out: &mut Output) -> Com
     let request = BundleRequest {
         project,
         session_id: args.session.clone(),
-        about: args.about.clone(),
+        about,
         tags: args.tags.clone(),
         memory_types: args.types.clone(),
         tiers: args.tiers.clone(),
@@ -108,6 +112,28 @@ pub(crate) fn run(args: &ContextArgs, inv: &Invocation, out: &mut Output) -> Com
         explain(&bundle, out);
     }
     Ok(())
+}
+
+/// The project and the task that the words mean.
+fn meant(args: &ContextArgs, inv: &Invocation) -> CommandResult<(Option<String>, Option<String>)> {
+    let words = args.words.join(" ");
+    let (project, about) = (args.project.clone(), args.about.clone());
+    let is_project = match args.words.as_slice() {
+        [] => return Ok((project, about)),
+        [word] if project.is_none() => {
+            args.recent
+                || about.is_some()
+                || inv.ask(ProjectsRequest {})?.projects.iter().any(|known| {
+                    known.name == *word || known.aliases.iter().any(|alias| alias == word)
+                })
+        }
+        _ => false,
+    };
+    match (is_project, about) {
+        (true, about) => Ok((Some(words), about)),
+        (false, None) if !args.recent => Ok((project, Some(words))),
+        (false, _) => Err(Failure::input("say the task once: as words or with --about")),
+    }
 }
 
 fn explain(bundle: &BundleAnswer, out: &Output) {

@@ -37,23 +37,24 @@ pub(crate) struct DeleteArgs {
     yes: bool,
 }
 
-/// Forgets a memory: it is no longer found, but `restore` brings it back.
+/// Forgets memories: they are no longer found, but `restore` brings them back.
 ///
-/// JSON: {id, hard, uri, seq, at, changed, root}
+/// JSON: {id, hard, uri, seq, at, changed, root}; a line for each
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex forget 12 --reason \"no longer true\"
+  cortex forget 12 15 20 --reason \"tried out\"
   cortex forget 12#3 --reason \"only if it is still version 3\"")]
 pub(crate) struct ForgetArgs {
-    /// Memory: 12, 12#3 or a URI
-    #[arg(value_name = "ID")]
-    pub(crate) memory: MemoryRef,
+    /// Memories: 12, 12#3 or a URI
+    #[arg(value_name = "ID", required = true, num_args = 1..)]
+    pub(crate) memories: Vec<MemoryRef>,
     /// Why
     #[arg(long, value_name = "TEXT")]
     reason: String,
 }
 
-/// Brings a forgotten or archived memory back, or the actors of a backup.
+/// Brings forgotten or archived memories back, or the actors of a backup.
 ///
 /// With a folder it makes the actors of a backup again, in a home that does not have them; with --actor only that one.
 /// --at stops at an earlier moment: a time, or the number of the last entry.
@@ -63,12 +64,13 @@ pub(crate) struct ForgetArgs {
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex restore 12
+  cortex restore 12 15 20
   cortex --home ~/restored restore ~/backups/cortex
   cortex --home ~/restored restore ~/backups/cortex --at 2026-11-14T12:00:00Z")]
 pub(crate) struct RestoreArgs {
-    /// Memory: 12, 12#3 or a URI; or the folder of a backup
-    #[arg(value_name = "ID|DIR")]
-    what: RestoreSource,
+    /// Memories: 12, 12#3 or a URI; or the folder of a backup
+    #[arg(value_name = "ID|DIR", required = true, num_args = 1..)]
+    what: Vec<RestoreSource>,
     /// Why, for a memory
     #[arg(long, value_name = "TEXT", default_value = "restored")]
     reason: String,
@@ -102,7 +104,7 @@ impl std::str::FromStr for RestoreSource {
 impl RestoreArgs {
     /// The memory that is brought back, if it is one.
     pub(crate) fn memory(&self) -> Option<&MemoryRef> {
-        match &self.what {
+        match self.what.first()? {
             RestoreSource::Memory(memory) => Some(memory),
             RestoreSource::Backup(_) => None,
         }
@@ -138,7 +140,10 @@ pub(crate) fn delete(args: &DeleteArgs, inv: &Invocation, out: &mut Output) -> C
 }
 
 pub(crate) fn forget(args: &ForgetArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
-    remove(&args.memory, Some(args.reason.clone()), None, inv, out)
+    for memory in &args.memories {
+        remove(memory, Some(args.reason.clone()), None, inv, out)?;
+    }
+    Ok(())
 }
 
 pub(crate) fn erase(args: &EraseArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
@@ -179,15 +184,33 @@ fn remove(
 }
 
 pub(crate) fn restore(args: &RestoreArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
-    let memory = match &args.what {
-        RestoreSource::Memory(_) if args.at.is_some() => {
-            return Err(Failure::input("--at goes with the folder of a backup"));
+    let mut memories = Vec::new();
+    for what in &args.what {
+        match what {
+            RestoreSource::Memory(_) if args.at.is_some() => {
+                return Err(Failure::input("--at goes with the folder of a backup"));
+            }
+            RestoreSource::Memory(memory) => memories.push(memory),
+            RestoreSource::Backup(folder) if args.what.len() == 1 => {
+                return backup::restore(folder, args.at.as_ref(), inv, out);
+            }
+            RestoreSource::Backup(_) => {
+                return Err(Failure::input("name memories, or the folder of one backup"));
+            }
         }
-        RestoreSource::Memory(memory) => memory,
-        RestoreSource::Backup(folder) => {
-            return backup::restore(folder, args.at.as_ref(), inv, out);
-        }
-    };
+    }
+    for memory in memories {
+        restore_one(args, memory, inv, out)?;
+    }
+    Ok(())
+}
+
+fn restore_one(
+    args: &RestoreArgs,
+    memory: &MemoryRef,
+    inv: &Invocation,
+    out: &mut Output,
+) -> CommandResult {
     let request = RestoreRequest {
         id: memory.of(inv.actor())?.get(),
         reason: Some(args.reason.clone()),

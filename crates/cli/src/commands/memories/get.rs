@@ -1,4 +1,4 @@
-//! `cortex get`: one memory.
+//! `cortex get`: memories in full.
 
 use api::read::{GetAnswer, GetRequest};
 use clap::Args;
@@ -8,23 +8,24 @@ use crate::invocation::Invocation;
 use crate::output::{Output, plain_lines};
 use crate::wiring::words::MemoryRef;
 
-/// Shows one memory, at its current version or at an older one.
+/// Shows memories, each at its current version or at an older one.
 ///
 /// Old versions stay readable after updates and after forgetting. What was erased is gone.
 ///
 /// JSON: {id, title, content, type, project, scope, session_id, topic_key, created_at, updated_at, happened_at, uri,
 /// memory_type, version, latest, duplicates, tags, fields, pinned, archived, deleted_at, deleted_reason, erased,
 /// accesses, citations, by, author, proposed, confidence, importance, visibility, channel, source, derived_from,
-/// valid_from, valid_until, expires, entry, origin, history, superseded_by, contradicted_by, text}
+/// valid_from, valid_until, expires, entry, origin, history, superseded_by, contradicted_by, text}; a line for each
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex get 12
+  cortex get 12 15 20
   cortex get 12 --version 1 --form short
   cortex get cortex://default/Decision/12#1 --json")]
 pub(crate) struct GetArgs {
-    /// Memory: 12, 12#3 or a URI
-    #[arg(value_name = "ID")]
-    pub(crate) memory: MemoryRef,
+    /// Memories: 12, 12#3 or a URI
+    #[arg(value_name = "ID", required = true, num_args = 1..)]
+    pub(crate) memories: Vec<MemoryRef>,
     /// Version to show [default: the current one]
     #[arg(long, value_name = "N")]
     version: Option<u32>,
@@ -34,14 +35,21 @@ pub(crate) struct GetArgs {
 }
 
 pub(crate) fn run(args: &GetArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
-    let got = read(inv, &args.memory, args.version, Some(args.form.clone()))?;
-    if out.is_json() {
-        return out.object(&got);
+    for (place, memory) in args.memories.iter().enumerate() {
+        let got = read(inv, memory, args.version, Some(args.form.clone()))?;
+        if out.is_json() {
+            out.object(&got)?;
+            continue;
+        }
+        if place > 0 {
+            out.line("")?;
+        }
+        if args.form == "full" {
+            out.line(&got.memory.uri)?;
+        }
+        out.line(plain_lines(got.text.as_deref().unwrap_or_default().trim_end()))?;
     }
-    if args.form == "full" {
-        out.line(&got.memory.uri)?;
-    }
-    out.line(plain_lines(got.text.as_deref().unwrap_or_default().trim_end()))
+    Ok(())
 }
 
 /// Reads a memory, forgotten or not. Somebody at a terminal looks; only agents use.

@@ -23,6 +23,7 @@ use crate::wiring::words::MemoryRef;
 #[command(after_help = "Examples:
   cortex update 12 --content \"Use redb 4\" --expect 1
   cortex update 12 --tag storage,database --pinned true
+  cortex update 12 --add-tag reviewed --remove-tag draft
   cortex update 7 --field status=done")]
 pub(crate) struct UpdateArgs {
     /// Memory: 12, 12#3 or a URI
@@ -39,6 +40,12 @@ pub(crate) struct UpdateArgs {
     expect: Option<u32>,
     #[command(flatten)]
     head: HeadArgs,
+    /// Tag that it gets besides those it has; repeat or separate with commas
+    #[arg(long = "add-tag", value_name = "TAG", value_delimiter = ',', conflicts_with = "tags")]
+    add_tags: Vec<String>,
+    /// Tag that it loses; repeat or separate with commas
+    #[arg(long = "remove-tag", value_name = "TAG", value_delimiter = ',', conflicts_with = "tags")]
+    remove_tags: Vec<String>,
     #[command(flatten)]
     version: VersionFieldArgs,
     /// true or false
@@ -62,6 +69,8 @@ pub(crate) fn run(args: &UpdateArgs, inv: &Invocation, out: &mut Output) -> Comm
         title: args.title.clone(),
         content: content.transpose()?,
         tags: args.head.given_tags(),
+        add_tags: args.add_tags.clone(),
+        remove_tags: args.remove_tags.clone(),
         pinned: args.pinned,
         archived: args.archived,
         reason: args.reason.clone(),

@@ -1,5 +1,7 @@
 //! `cortex config`: what is set, where it came from, and whether it is right.
 
+use std::path::Path;
+
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use service::config;
@@ -13,6 +15,8 @@ use crate::output::{Output, plain};
 #[command(after_help = "Examples:
   cortex config show
   cortex config check
+  cortex config set http.port 7440
+  cortex config unset http.port
   cortex config reference
   CORTEX_MEMORY_DEDUP_MINUTES=5 cortex config show --json")]
 pub(crate) struct ConfigArgs {
@@ -24,6 +28,19 @@ pub(crate) struct ConfigArgs {
 enum ConfigStep {
     /// Every key with its value and origin. JSON: [{key, value, origin, variable, about}]
     Show,
+    /// Sets a key in the file, and leaves the rest of it as it is. JSON: {setting, before, changed, note}
+    Set {
+        /// The key, as `config show` lists it
+        key: String,
+        /// Its value
+        #[arg(allow_hyphen_values = true)]
+        value: String,
+    },
+    /// Takes a key out of the file, so that its default counts. JSON: as `set`
+    Unset {
+        /// The key, as `config show` lists it
+        key: String,
+    },
     /// Where the file is, whether it is there or not. JSON: {path, exists}
     Path,
     /// Whether the file and the variables are right. JSON: {path, ok}
@@ -40,7 +57,9 @@ pub(crate) fn run(
 ) -> CommandResult {
     let folder = home_folder(globals, &env.variables, &env.cwd)?;
     let path = config::path(&folder, &env.variables);
-    match args.step {
+    match &args.step {
+        ConfigStep::Set { key, value } => set(&folder, env, key, Some(value), out),
+        ConfigStep::Unset { key } => set(&folder, env, key, None, out),
         ConfigStep::Path => {
             let view = json!({"path": path.display().to_string(), "exists": path.exists()});
             out.either(&view, path.display())
@@ -93,4 +112,23 @@ pub(crate) fn run(
             if out.is_json() { out.object(&Value::Array(views)) } else { Ok(()) }
         }
     }
+}
+
+fn set(
+    folder: &Path,
+    env: &CommandEnv,
+    key: &str,
+    value: Option<&str>,
+    out: &mut Output,
+) -> CommandResult {
+    let answer = config::edit::set(folder, &env.variables, key, value)?;
+    if answer.changed {
+        out.say(&answer.note);
+    }
+    if !answer.setting.origin.contains('/') && answer.setting.origin != "default" {
+        out.say(format_args!("{} wins over the file", answer.setting.origin));
+    }
+    let (key, value) = (&answer.setting.key, plain(&answer.setting.value.to_string()));
+    let verb = if answer.changed { "set" } else { "unchanged" };
+    out.either(&answer, format_args!("{verb} {key} = {value}"))
 }

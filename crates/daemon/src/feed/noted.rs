@@ -1,0 +1,107 @@
+//! Which operations tell somebody of memories.
+//!
+//! A person who looks is not told: quiet questions are left out, and of a context only what an agent gets counts.
+
+use std::any::Any;
+
+use api::bulletin::{BulletinAnswer, BulletinRequest};
+use api::bundle::{BundleAnswer, BundleRequest};
+use api::context::{ContextAnswer, ContextRequest};
+use api::mind::{MemoryRecallAnswer, MemoryRecallRequest};
+use api::read::{GetAnswer, GetRequest};
+use api::search::{SearchAnswer, SearchRequest};
+use service::Caller;
+
+use crate::feed::Telling;
+use crate::host::Host;
+
+/// What a request says about a telling, before it is answered.
+#[derive(Debug, Default)]
+pub(crate) struct NotedRequest {
+    question: String,
+    project: String,
+}
+
+impl Host {
+    /// What to keep of a request that tells somebody of memories; `None` if it does not.
+    pub(crate) fn note(&self, caller: &Caller, request: &dyn Any) -> Option<NotedRequest> {
+        let to_agent = !caller.author.is_person();
+        let noted = |question: &str, project: Option<&String>| NotedRequest {
+            question: question.to_owned(),
+            project: project.or(caller.project.as_ref()).cloned().unwrap_or_default(),
+        };
+        if let Some(asked) = request.downcast_ref::<SearchRequest>() {
+            return (!asked.quiet).then(|| noted(&asked.query, asked.project.as_ref()));
+        }
+        if let Some(asked) = request.downcast_ref::<GetRequest>() {
+            return (!asked.quiet).then(|| noted("", None));
+        }
+        if !to_agent {
+            return None;
+        }
+        if let Some(asked) = request.downcast_ref::<ContextRequest>() {
+            return Some(noted("", asked.project.as_ref()));
+        }
+        if let Some(asked) = request.downcast_ref::<BundleRequest>() {
+            return Some(noted(asked.about.as_deref().unwrap_or_default(), asked.project.as_ref()));
+        }
+        if let Some(asked) = request.downcast_ref::<MemoryRecallRequest>() {
+            return Some(noted(&asked.query, None));
+        }
+        let bulletin = request.downcast_ref::<BulletinRequest>()?;
+        bulletin.as_prompt.then(|| noted("", bulletin.project.as_ref()))
+    }
+
+    /// Keeps what was told. Whoever asked has the answer in any case.
+    pub(crate) fn told(
+        &self,
+        caller: &Caller,
+        operation: &'static str,
+        noted: NotedRequest,
+        answer: &dyn Any,
+    ) {
+        let ids = ids_of(answer);
+        let Ok(at) = caller.now() else { return };
+        if ids.is_empty() && noted.question.is_empty() {
+            return;
+        }
+        let telling = Telling {
+            number: 0,
+            at,
+            by: caller.by.clone(),
+            author: caller.author,
+            operation,
+            project: noted.project,
+            question: noted.question,
+            total: ids.len(),
+            ids,
+        };
+        self.feed.keep(&caller.actor, telling);
+    }
+}
+
+fn ids_of(answer: &dyn Any) -> Vec<u64> {
+    if let Some(found) = answer.downcast_ref::<SearchAnswer>() {
+        return found.hits.iter().map(|hit| hit.id).collect();
+    }
+    if let Some(got) = answer.downcast_ref::<GetAnswer>() {
+        return vec![got.memory.id];
+    }
+    if let Some(context) = answer.downcast_ref::<ContextAnswer>() {
+        return context.pinned.iter().chain(&context.memories).map(|brief| brief.id).collect();
+    }
+    if let Some(bundle) = answer.downcast_ref::<BundleAnswer>() {
+        let items = bundle.pinned.iter().chain(&bundle.relevant).chain(&bundle.outcomes);
+        return items.filter_map(|item| id_in(&item.uri)).collect();
+    }
+    if let Some(recalled) = answer.downcast_ref::<MemoryRecallAnswer>() {
+        return recalled.memories.iter().map(|memory| memory.id).collect();
+    }
+    let bulletin = answer.downcast_ref::<BulletinAnswer>().and_then(|one| one.bulletin.as_ref());
+    bulletin.map(|bulletin| bulletin.cited.clone()).unwrap_or_default()
+}
+
+/// The id in `cortex://actor/Type/12#3`.
+fn id_in(uri: &str) -> Option<u64> {
+    uri.rsplit('/').next()?.split('#').next()?.parse().ok()
+}

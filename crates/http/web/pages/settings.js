@@ -1,0 +1,47 @@
+// Settings: every key with its value, where that came from, and what it may be. A change is written to the file of the
+// home, checked by the server, and taken back like any other.
+
+import { get, send } from '../lib/api.js';
+import { h, show } from '../lib/dom.js';
+import { card, heading } from '../lib/parts.js';
+import { reload } from '../lib/router.js';
+import { fail, tell } from '../lib/toast.js';
+
+/** @param {import('../lib/router.js').Visit} visit */
+export async function open({ signal }) {
+  const { path, settings } = await get('/api/settings', {}, signal);
+  /** @type {Map<string, any[]>} */
+  const groups = new Map();
+  for (const setting of settings) {
+    const group = setting.key.split('.')[0];
+    groups.set(group, [...groups.get(group) ?? [], setting]);
+  }
+  return [
+    heading('Settings', { sub: ['In ', h('code', {}, path), '. Variables win over the file; a daemon that runs reads most of it when it starts.'] }),
+    [...groups].map(([group, entries]) => card(group, h('ul', { class: 'settings' }, entries.map(row)))),
+  ];
+}
+
+/** @param {any} setting */
+function row(setting) {
+  const id = `set-${setting.key.replaceAll('.', '-')}`;
+  const isFlag = typeof setting.default === 'boolean';
+  const fixed = !setting.origin.includes('/') && setting.origin !== 'default';
+  const change = async (/** @type {string | null} */ value) => {
+    try {
+      const answer = await send('PUT', '/api/settings', value === null ? { key: setting.key } : { key: setting.key, value });
+      if (answer.changed) tell(`${setting.key} is set.`, () => send('PUT', '/api/settings', answer.before === undefined ? { key: setting.key } : { key: setting.key, value: answer.before }), reload);
+      reload();
+    } catch (error) {
+      show(wrong, /** @type {any} */ (error).message);
+      if (!(error instanceof Error)) fail(error);
+    }
+  };
+  const box = /** @type {HTMLInputElement} */ (isFlag
+    ? h('input', { id, type: 'checkbox', checked: setting.value, disabled: fixed, onchange: () => void change(String(box.checked)) })
+    : h('input', { id, type: typeof setting.default === 'number' ? 'number' : 'text', step: 'any', value: String(setting.value), disabled: fixed, onchange: () => void change(box.value) }));
+  const wrong = h('span', { class: 'bad-text', role: 'alert' });
+  return h('li', {}, h('div', {}, h('label', { for: id }, h('code', {}, setting.key)), h('p', { class: 'quiet' }, setting.about, '. ', setting.expects ? `${setting.expects.replace(/^expected/, 'Expects')}.` : '')), box,
+    h('span', { class: 'pill', title: setting.variable }, fixed ? `set by ${setting.origin}` : setting.origin === 'default' ? 'default' : 'file'),
+    !fixed && setting.origin !== 'default' && h('button', { class: 'link', type: 'button', onclick: () => void change(null) }, 'Default'), wrong);
+}
