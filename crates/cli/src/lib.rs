@@ -22,6 +22,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use daemon::server::command::CommandContext;
 
 use crate::commands::grants::{attenuate, scope, scope_token};
+use crate::commands::ledger;
 use crate::commands::memories::{
     audit, confirm, context, entities, find, forget, get, graph, history, relate, save, score,
     search, stats, update,
@@ -142,6 +143,7 @@ enum LocalCommand {
     Open(open::OpenArgs),
     Token(token::TokenArgs),
     Curl(curl::CurlArgs),
+    Ledger(ledger::LedgerArgs),
     ScopeAttenuate(Box<attenuate::AttenuateArgs>),
     ScopeToken(scope_token::ScopeTokenArgs),
     Doctor(doctor::DoctorArgs),
@@ -302,6 +304,7 @@ fn run_local(
         LocalCommand::Open(args) => open::run(args, globals, &env, out),
         LocalCommand::Token(args) => token::run(args, globals, &env, out),
         LocalCommand::Curl(args) => curl::run(args, globals, &env),
+        LocalCommand::Ledger(args) => ledger::run(args, globals, &env, out),
         LocalCommand::ScopeAttenuate(args) => attenuate::run(args, &env, out),
         LocalCommand::ScopeToken(args) => scope_token::run(args, globals, &env, out),
         LocalCommand::Doctor(args) => doctor::run(args, globals, &env, out),

@@ -7,6 +7,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use kernel::StorageFailure;
@@ -303,6 +304,8 @@ impl AppendDraft {
 struct ActorJournal {
     ledger: Arc<PostgresLedger>,
     actor: ActorName,
+    /// Nobody has read it yet: the first read says whether there was a copy.
+    is_new: AtomicBool,
 }
 
 impl SharedJournal for ActorJournal {
@@ -314,6 +317,10 @@ impl SharedJournal for ActorJournal {
     fn read(&self, from: u64) -> kernel::Result<Vec<SharedEntry>> {
         let asked = self.ledger.read(self.actor.as_str(), to_sql(from), READ_ENTRIES_MAX);
         let found = self.ledger.wait(asked)?;
+        if self.is_new.swap(false, Ordering::Relaxed) {
+            let LedgerCounters { cache_hits, cache_misses, .. } = &*self.ledger.counters;
+            add(if from > 1 { cache_hits } else { cache_misses }, 1);
+        }
         // The first is the one that the copy ends with.
         add(&self.ledger.counters.read_entries, found.len().saturating_sub(1) as u64);
         Ok(found)
@@ -326,7 +333,8 @@ pub struct LedgerHandle(pub Arc<PostgresLedger>);
 
 impl SharedLedgers for LedgerHandle {
     fn journal(&self, actor: &ActorName) -> Arc<dyn SharedJournal> {
-        Arc::new(ActorJournal { ledger: Arc::clone(&self.0), actor: actor.clone() })
+        let is_new = AtomicBool::new(true);
+        Arc::new(ActorJournal { ledger: Arc::clone(&self.0), actor: actor.clone(), is_new })
     }
 
     fn has(&self, actor: &ActorName) -> kernel::Result<bool> {

@@ -73,6 +73,7 @@ mod save_many;
 mod score;
 mod search;
 mod session;
+mod shared_actor;
 mod stats;
 mod timeline;
 mod upkeep;
@@ -94,12 +95,14 @@ use kernel::{Digest, Options, Reading, RenewalWatch};
 
 use embedders::active::ActiveEmbedder;
 use journal_tail::JournalTail;
+use shared_actor::WriteAllowance;
 use usage::PendingUses;
 
 pub use agent_past::FollowScope;
 pub use caller::{Caller, Environment, FixedEnvironment, SystemEnvironment};
 pub use delegate::Delegate;
 pub use error::{Error, Result};
+pub use shared_actor::ActorLimits;
 
 /// Locks that saves of the same thing share, so that two of them never both find it missing.
 const STRIPES: usize = 64;
@@ -157,6 +160,8 @@ pub struct Service {
     home: Home,
     options: Options,
     settings: Settings,
+    /// Of actors whose truth is in a shared ledger.
+    limits: ActorLimits,
     states: Mutex<BTreeMap<ActorName, Arc<ActorState>>>,
     /// `None`: only the built-in model is ever used.
     embedders: Option<ActiveEmbedder>,
@@ -170,12 +175,14 @@ struct ActorState {
     tail: Mutex<JournalTail>,
     pending: Mutex<PendingUses>,
     saves: Vec<Mutex<()>>,
+    writes: WriteAllowance,
 }
 
 impl ActorState {
     fn new() -> ActorState {
         let saves = (0..STRIPES).map(|_| Mutex::default()).collect();
-        ActorState { tail: Mutex::default(), pending: Mutex::default(), saves }
+        let writes = WriteAllowance::default();
+        ActorState { tail: Mutex::default(), pending: Mutex::default(), saves, writes }
     }
 
     /// Held while something that must be there once is looked for and made.
@@ -209,7 +216,8 @@ impl Service {
         let home = Home::new(&folder, options.clone(), HomeLimits::default());
         let states = Mutex::default();
         let past = agent_past::PastStore::new(&folder);
-        Service { folder, home, options, settings, states, embedders: None, past }
+        let limits = ActorLimits::default();
+        Service { folder, home, options, settings, limits, states, embedders: None, past }
     }
 
     /// Operations that use the embedder which the home's configuration chooses, and notice when it chooses another.
@@ -228,7 +236,7 @@ impl Service {
     #[must_use]
     pub fn telling(mut self, renewing: RenewalWatch) -> Service {
         self.options.renewing = renewing;
-        self.home = Home::new(&self.folder, self.options.clone(), HomeLimits::default());
+        self.home = self.opened_home();
         self
     }
 
