@@ -119,7 +119,7 @@ pub(crate) async fn follow(
     let (mut looks, mut since_look) = (0_u32, Duration::ZERO);
     loop {
         tokio::select! {
-            _ = ending.wait_for(|ending| *ending) => break,
+            () = ended(&mut ending) => break,
             Some(grown) = growth.recv() => {
                 let host = Arc::clone(&host);
                 let Ok(actor) = ActorName::parse(&grown.actor) else { continue };
@@ -157,6 +157,11 @@ pub(crate) async fn follow(
         }
     })
     .await;
+}
+
+async fn ended(ending: &mut watch::Receiver<bool>) {
+    // An error means that the daemon is gone, which is an end as well.
+    let _ = ending.wait_for(|ending| *ending).await;
 }
 
 async fn blocking(work: impl FnOnce() + Send + 'static) {
