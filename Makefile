@@ -99,6 +99,7 @@ check: toolchain
 # A workspace of its own, so that the engines it compares with never enter the product's build.
 bench: toolchain
 	$(CARGO) run --release $(LOCKED) --manifest-path bench/Cargo.toml -- $(BENCH_ARGS)
+	CORTEX_CLUSTER_BENCH=10 $(CARGO) test --release $(LOCKED) -p cortex --test cluster throughput -- --nocapture
 
 # Workspaces of their own. What both need is compiled once: the settings of their profiles are the same.
 FUZZ_SECONDS = 60

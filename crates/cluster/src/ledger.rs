@@ -20,7 +20,7 @@ use crate::counters::{LedgerCounters, add};
 use crate::error::{Error, FailureKind, Result, kind_of, text_of};
 use crate::news::News;
 use crate::pool::{Connection, Pool, Question, RetryPause};
-use crate::settings::{LedgerSettings, OPERATION_WAIT, STATEMENT_WAIT};
+use crate::settings::{LedgerSettings, APPEND_WAIT, STATEMENT_WAIT};
 
 /// Entries and bytes of one read; the first entry comes whatever it has.
 const READ_ENTRIES_MAX: i64 = 1_024;
@@ -135,7 +135,7 @@ impl PostgresLedger {
 
     async fn append(&self, draft: &AppendDraft) -> kernel::Result<()> {
         let started = Instant::now();
-        let until = started + OPERATION_WAIT;
+        let until = started + APPEND_WAIT;
         let mut pause = RetryPause::default();
         // True once an append was sent of which nobody knows what became.
         let mut may_be_there = false;

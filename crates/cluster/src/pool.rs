@@ -19,7 +19,7 @@ use crate::counters::{LedgerCounters, add};
 use crate::error::{Error, FailureKind, Result, kind_of, text_of};
 use crate::ledger::{APPEND, READ};
 use crate::schema::VERSION;
-use crate::settings::{CONNECT_WAIT, LedgerSettings, OPERATION_WAIT, STATEMENT_WAIT};
+use crate::settings::{CONNECT_WAIT, LedgerSettings, QUESTION_WAIT, STATEMENT_WAIT};
 use crate::tls::DatabaseTls;
 
 const BARRIER: &str = "INSERT INTO cortex.barrier (name, n) VALUES ($1, 1) \
@@ -168,7 +168,7 @@ impl Pool {
         question: Question<'_>,
         values: &Values<'_>,
     ) -> Result<(Vec<Row>, u64)> {
-        let until = Instant::now() + OPERATION_WAIT;
+        let until = Instant::now() + QUESTION_WAIT;
         let mut pause = RetryPause::default();
         loop {
             let why = match self.lease(until).await {

@@ -25,7 +25,7 @@ CREATE TABLE IF NOT EXISTS cortex.node (
 CREATE TABLE IF NOT EXISTS cortex.token (
   hash bytea PRIMARY KEY, id text NOT NULL UNIQUE, role text NOT NULL, actors text NOT NULL, label text NOT NULL,
   made timestamptz NOT NULL, expires timestamptz, revoked timestamptz);
-CREATE TABLE IF NOT EXISTS cortex.bearer (name text PRIMARY KEY, kept text NOT NULL, expires timestamptz);
+CREATE TABLE IF NOT EXISTS cortex.bearer (name text PRIMARY KEY, kept bytea NOT NULL, made timestamptz NOT NULL);
 CREATE TABLE IF NOT EXISTS cortex.secret (name text PRIMARY KEY, value bytea NOT NULL);
 CREATE TABLE IF NOT EXISTS cortex.barrier (name text PRIMARY KEY, n int8 NOT NULL);
 CREATE TABLE IF NOT EXISTS cortex.schema (version int PRIMARY KEY, entries int NOT NULL, made timestamptz NOT NULL);

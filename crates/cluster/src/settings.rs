@@ -14,8 +14,10 @@ pub const CONNECTIONS_MAX: usize = 16;
 pub(crate) const CONNECT_WAIT: Duration = Duration::from_secs(3);
 /// How long the database may take for one statement.
 pub(crate) const STATEMENT_WAIT: Duration = Duration::from_secs(5);
-/// How long one append or read may take with all its repetitions.
-pub(crate) const OPERATION_WAIT: Duration = Duration::from_secs(8);
+/// How long one append may take with all its repetitions.
+pub(crate) const APPEND_WAIT: Duration = Duration::from_secs(8);
+/// The same for a question: whoever asks can as well ask again.
+pub(crate) const QUESTION_WAIT: Duration = Duration::from_secs(3);
 
 /// What the certificate of the database is checked against.
 #[derive(Clone, Debug, PartialEq, Eq)]

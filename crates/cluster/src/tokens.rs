@@ -177,7 +177,7 @@ pub(crate) async fn issue(client: &Client, draft: &TokenDraft) -> Result<IssuedT
 impl PostgresLedger {
     pub async fn issue_token(&self, draft: &TokenDraft) -> Result<IssuedToken> {
         check_pattern(&draft.actors)?;
-        let lease = self.pool.lease(Instant::now() + crate::settings::OPERATION_WAIT).await?;
+        let lease = self.pool.lease(Instant::now() + crate::settings::QUESTION_WAIT).await?;
         let issued = issue(&lease.connection.client, draft).await?;
         lease.keep();
         Ok(issued)
@@ -205,6 +205,19 @@ impl PostgresLedger {
     pub async fn revoke_token(&self, id: &str) -> Result<bool> {
         let sql = "UPDATE cortex.token SET revoked = now() WHERE id = $1 AND revoked IS NULL";
         Ok(self.pool.change(sql, &[&id]).await? > 0)
+    }
+
+    /// Keeps what a node keeps of a grant's token, so that the token counts at every node.
+    pub async fn keep_bearer(&self, name: &str, kept: &[u8]) -> Result<()> {
+        let sql = "INSERT INTO cortex.bearer (name, kept, made) VALUES ($1, $2, now()) \
+                   ON CONFLICT (name) DO NOTHING";
+        self.pool.change(sql, &[&name, &kept]).await.map(drop)
+    }
+
+    /// What is kept of a grant's token.
+    pub async fn find_bearer(&self, name: &str) -> Result<Option<Vec<u8>>> {
+        let found = self.pool.row("SELECT kept FROM cortex.bearer WHERE name = $1", &[&name]).await?;
+        Ok(found.map(|row| row.get(0)))
     }
 
     async fn find_token(&self, hash: &Digest) -> Result<Option<TokenAccess>> {

@@ -145,6 +145,19 @@ impl Guard {
             }
             (Shown::Seal, Some(node)) => in_cluster::let_pass(node, request).await,
             (Shown::Token(token), Some(node)) => {
+                if let Some(name) = Bearers::name(&token) {
+                    // A grant's token that another node made.
+                    let kept = node.ledger.find_bearer(&name).await;
+                    let kept = kept.map_err(daemon::cluster_host::told)?;
+                    let found = kept.map(|kept| Bearers::read(&token, &kept)).transpose()?;
+                    let Some(delegate) = found.flatten() else {
+                        return Err(refused("this token is not known"));
+                    };
+                    let (delegate, path) = (Arc::new(delegate), request.uri().path().to_owned());
+                    self.admit(&delegate, &path).await?;
+                    request.extensions_mut().insert(delegate);
+                    return Ok(());
+                }
                 let found = node.find_token(&token).await;
                 match found.map_err(daemon::cluster_host::told)? {
                     Some(access) => {

@@ -14,3 +14,4 @@ mod node;
 mod postgres;
 mod proxy;
 mod service;
+mod throughput;

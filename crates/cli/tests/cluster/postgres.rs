@@ -188,6 +188,31 @@ impl Server {
         String::from_utf8(asked.stdout).unwrap()
     }
 
+    /// Rows of about the size of an entry and its body, inserted by so many sessions: how many a second.
+    pub fn plain_inserts(&self, sessions: usize, life: Duration) -> f64 {
+        self.sql("CREATE TABLE IF NOT EXISTS plain (actor int, seq int8, entry text, PRIMARY KEY (actor, seq))");
+        let script = self.folder.path().join("insert.sql");
+        let row = "x".repeat(600);
+        let text = format!(
+            "\\set seq random(1, 1000000000000)\nINSERT INTO plain VALUES (:client_id, :seq, '{row}') \
+             ON CONFLICT DO NOTHING;\n"
+        );
+        std::fs::write(&script, text).unwrap();
+        let ran = self
+            .run("pgbench")
+            .args(["-h", "127.0.0.1", "-U", "cortex", "-n", "-M", "prepared", "-j", "2", "-p"])
+            .arg(self.port.to_string())
+            .args(["-c", &sessions.to_string(), "-T", &life.as_secs().max(1).to_string(), "-f"])
+            .arg(&script)
+            .arg("postgres")
+            .output()
+            .unwrap();
+        done(&ran, "pgbench");
+        let said = String::from_utf8(ran.stdout).unwrap();
+        let line = said.lines().find(|line| line.starts_with("tps")).unwrap();
+        line.split_whitespace().nth(2).unwrap().parse().unwrap()
+    }
+
     /// All rows of the ledger, as text.
     pub fn dump(&self) -> Vec<u8> {
         let dumped = self

@@ -334,3 +334,25 @@ fn actors_move_into_the_ledger_and_out_with_the_same_roots() {
     }
     assert!(run(&stranger, &["search", "another"]).to_string().contains("past"));
 }
+
+// cluster 14
+#[test]
+fn a_node_of_another_version_is_refused_and_says_why() {
+    if !is_installed() {
+        return;
+    }
+    let server = Server::start();
+    let (url, token) = (server.url(), init(&server.url()));
+    let home = tempfile::TempDir::new().unwrap();
+    let serve = || program(&home).args(["serve", "--ledger", &url]).env("CORTEX_PORT", "0").output().unwrap();
+    for change in ["entries = 99", "version = 99"] {
+        server.sql_in("cortex", &format!("UPDATE cortex.schema SET {change}"));
+        let refused = serve();
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(!refused.status.success() && said.contains("version 99"), "{said}");
+    }
+    server.sql_in("cortex", "DROP SCHEMA cortex CASCADE");
+    let said = String::from_utf8_lossy(&serve().stderr).into_owned();
+    assert!(said.contains("holds no ledger") && said.contains("ledger init"), "{said}");
+    assert_ne!(init(&url), token, "what was dropped is made again");
+}
