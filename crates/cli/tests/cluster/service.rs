@@ -356,3 +356,33 @@ fn a_node_of_another_version_is_refused_and_says_why() {
     assert!(said.contains("holds no ledger") && said.contains("ledger init"), "{said}");
     assert_ne!(init(&url), token, "what was dropped is made again");
 }
+
+// cluster, section 4: grants between the actors of a team
+#[test]
+fn a_grant_made_at_one_node_counts_at_the_other_until_it_is_revoked() {
+    if !is_installed() {
+        return;
+    }
+    let server = Server::start();
+    let admin = init(&server.url());
+    let nodes = [Node::start(&server.url(), &[]), Node::start(&server.url(), &[])];
+    assert_eq!(save(&nodes[0], &admin, Some("ada"), "shared with bob", &[]).status, 201);
+    let wish = json!({"name": "bob", "operations": ["read", "find"], "expires": "2h"});
+    let asked = |method, path, body| {
+        let actor = Some("ada");
+        nodes[0].ask(&Asked { method, path, token: &admin, actor, headers: &[], body }).unwrap()
+    };
+    let made = asked("POST", "/api/scopes", Some(&wish));
+    assert_eq!(made.status, 201, "{}", made.body);
+    let (token, id) = (made.body["token"].as_str().unwrap(), made.body["id"].as_str().unwrap());
+    for node in &nodes {
+        let seen = node.ask(&Asked { token, path: "/api/observations", ..Asked::default() }).unwrap();
+        assert_eq!(titles(&seen.body), ["shared with bob"]);
+        assert_eq!(save(node, token, None, "not allowed", &[]).status, 403);
+    }
+    assert_eq!(asked("DELETE", &format!("/api/scopes/{id}"), None).status, 200);
+    for node in &nodes {
+        let seen = node.ask(&Asked { token, path: "/api/observations", ..Asked::default() }).unwrap();
+        assert_eq!(seen.status, 403, "{}", seen.body);
+    }
+}
