@@ -20,7 +20,7 @@ use crate::counters::{LedgerCounters, add};
 use crate::error::{Error, FailureKind, Result, kind_of, text_of};
 use crate::news::News;
 use crate::pool::{Connection, Pool, Question, RetryPause};
-use crate::settings::{LedgerSettings, APPEND_WAIT, STATEMENT_WAIT};
+use crate::settings::{APPEND_WAIT, LedgerSettings, STATEMENT_WAIT};
 
 /// Entries and bytes of one read; the first entry comes whatever it has.
 const READ_ENTRIES_MAX: i64 = 1_024;
@@ -94,7 +94,14 @@ impl PostgresLedger {
         let place = settings.place();
         let pool = Pool::new(settings, name.to_owned(), Arc::clone(&counters))?;
         let news = News::default();
-        Ok(Arc::new(PostgresLedger { pool, news, counters, instance, place, runtime: Some(runtime) }))
+        Ok(Arc::new(PostgresLedger {
+            pool,
+            news,
+            counters,
+            instance,
+            place,
+            runtime: Some(runtime),
+        }))
     }
 
     /// Where it is, without a password.
@@ -210,7 +217,8 @@ impl PostgresLedger {
         };
         let found = self.read(&draft.actor, draft.after + 1, 1).await.map_err(unknown)?;
         let is_ours = found.first().is_some_and(|found| {
-            draft.entries.first() == Some(&found.entry) && draft.seqs.first() == Some(&to_sql(found.seq))
+            draft.entries.first() == Some(&found.entry)
+                && draft.seqs.first() == Some(&to_sql(found.seq))
         });
         if is_ours {
             self.pool.barrier().await.map_err(unknown)?;
@@ -345,6 +353,9 @@ impl SharedLedgers for LedgerHandle {
     fn actors(&self) -> kernel::Result<Vec<ActorName>> {
         let sql = "SELECT actor FROM cortex.journal WHERE seq = 1 ORDER BY actor";
         let rows = self.0.wait(self.0.pool.rows(sql, &[]))?;
-        Ok(rows.iter().map(|row| ActorName::parse(row.get::<_, &str>(0))).collect::<Result<_, _>>()?)
+        Ok(rows
+            .iter()
+            .map(|row| ActorName::parse(row.get::<_, &str>(0)))
+            .collect::<Result<_, _>>()?)
     }
 }

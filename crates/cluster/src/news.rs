@@ -123,8 +123,7 @@ async fn hear(ledger: Arc<PostgresLedger>, heard: &mpsc::Sender<Growth>) -> Resu
         // The ledger may be dropped while somebody listens.
         drop(ledger);
         while let Some(message) = poll_fn(|context| connection.poll_message(context)).await {
-            let message = message
-                .map_err(|error| crate::error::Error::Away(text_of(&error)))?;
+            let message = message.map_err(|error| crate::error::Error::Away(text_of(&error)))?;
             let AsyncMessage::Notification(said) = message else { continue };
             let Some(growth) = read(said.payload(), &own) else { continue };
             // A listener that is behind looks for itself.

@@ -151,7 +151,8 @@ impl Node {
             name: self.name(),
             url: self.url(),
             actors: self.actors.load(Ordering::Relaxed),
-            lag: i64::try_from(crate::counters::read(&self.ledger.counters.lag)).unwrap_or(i64::MAX),
+            lag: i64::try_from(crate::counters::read(&self.ledger.counters.lag))
+                .unwrap_or(i64::MAX),
         };
         let is_ours = self.ledger.beat(&beat).await?;
         let peers = self.ledger.nodes().await?;
@@ -169,8 +170,9 @@ impl Node {
         let peers = self.peers();
         let mut suspects = self.suspects.lock().unwrap_or_else(PoisonError::into_inner);
         suspects.retain(|_, at| at.elapsed() < SUSPECT);
-        let is_there =
-            |peer: &&Peer| peer.name == self.name() || (peer.is_alive && !suspects.contains_key(&peer.name));
+        let is_there = |peer: &&Peer| {
+            peer.name == self.name() || (peer.is_alive && !suspects.contains_key(&peer.name))
+        };
         let names = peers.iter().filter(is_there).map(|peer| &*peer.name);
         // Until its first heartbeat a node knows only itself.
         let chosen = place(names.chain([self.name()]), actor)?;
@@ -250,7 +252,10 @@ impl Node {
         let shown = answer.headers().get(ANSWER_HEADER).and_then(|value| value.to_str().ok());
         let shown = shown.and_then(|text| text.parse::<Digest>().ok());
         if !shown.is_some_and(|shown| same(&shown, &answer_seal(&self.secret, &seal))) {
-            tracing::warn!(to = to.name, "what answers at the address of this node is not the node");
+            tracing::warn!(
+                to = to.name,
+                "what answers at the address of this node is not the node"
+            );
             return Err(ForwardFailure::Unreached);
         }
         let mut response = Response::builder().status(answer.status());
@@ -351,7 +356,9 @@ async fn live(node: Weak<Node>) {
                     tracing::info!("the ledger answers again");
                 }
             }
-            Err(error) if !std::mem::replace(&mut failed, true) => tracing::warn!("no heartbeat: {error}"),
+            Err(error) if !std::mem::replace(&mut failed, true) => {
+                tracing::warn!("no heartbeat: {error}")
+            }
             Err(_) => {}
         }
         beats = beats.wrapping_add(1);

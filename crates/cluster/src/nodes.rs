@@ -67,7 +67,9 @@ impl PostgresLedger {
                    url = excluded.url, instance = excluded.instance, version = excluded.version, \
                    entries = excluded.entries, seen = excluded.seen, actors = excluded.actors, lag = excluded.lag";
         let Heartbeat { name, url, actors, lag } = beat;
-        self.pool.change(sql, &[name, url, &self.instance, &version, &entries, actors, lag]).await?;
+        self.pool
+            .change(sql, &[name, url, &self.instance, &version, &entries, actors, lag])
+            .await?;
         Ok(former.is_none_or(|row| row.get::<_, String>(0) == self.instance))
     }
 

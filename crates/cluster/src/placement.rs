@@ -22,7 +22,9 @@ mod tests {
     const ACTORS: usize = 10_000;
 
     fn places(nodes: &[&str]) -> Vec<String> {
-        (0..ACTORS).map(|n| place(nodes.iter().copied(), &format!("actor-{n}")).unwrap().to_owned()).collect()
+        (0..ACTORS)
+            .map(|n| place(nodes.iter().copied(), &format!("actor-{n}")).unwrap().to_owned())
+            .collect()
     }
 
     // cluster 12
@@ -36,7 +38,11 @@ mod tests {
             let share = four.iter().filter(|at| *at == node).count();
             assert!((ACTORS / 5..ACTORS * 3 / 10).contains(&share), "{node}: {share}");
         }
-        assert_eq!(places(&["c", "a", "b"]), three, "the order in which nodes are listed says nothing");
+        assert_eq!(
+            places(&["c", "a", "b"]),
+            three,
+            "the order in which nodes are listed says nothing"
+        );
     }
 
     #[test]

@@ -132,10 +132,8 @@ impl Pool {
     /// A connection of its own, outside of the pool.
     pub(crate) async fn apart(
         &self,
-    ) -> Result<(
-        Client,
-        tokio_postgres::Connection<tokio_postgres::Socket, crate::tls::TlsSocket>,
-    )> {
+    ) -> Result<(Client, tokio_postgres::Connection<tokio_postgres::Socket, crate::tls::TlsSocket>)>
+    {
         let connecting = self.settings.config.connect(self.tls.clone());
         let connected = timeout(CONNECT_WAIT, connecting).await;
         connected
@@ -174,23 +172,25 @@ impl Pool {
             let why = match self.lease(until).await {
                 Err(Error::Away(why)) => why,
                 Err(error) => return Err(error),
-                Ok(lease) => match timeout(STATEMENT_WAIT, put(&lease.connection, question, values)).await {
-                    Ok(Ok(answer)) => {
-                        lease.keep();
-                        return Ok(answer);
-                    }
-                    Ok(Err(error)) => match kind_of(&error) {
-                        FailureKind::Again | FailureKind::Lost => {
-                            self.note(&error);
-                            text_of(&error)
-                        }
-                        FailureKind::Taken | FailureKind::Final => {
+                Ok(lease) => {
+                    match timeout(STATEMENT_WAIT, put(&lease.connection, question, values)).await {
+                        Ok(Ok(answer)) => {
                             lease.keep();
-                            return Err(Error::Refused(text_of(&error)));
+                            return Ok(answer);
                         }
-                    },
-                    Err(_) => "it takes too long".to_owned(),
-                },
+                        Ok(Err(error)) => match kind_of(&error) {
+                            FailureKind::Again | FailureKind::Lost => {
+                                self.note(&error);
+                                text_of(&error)
+                            }
+                            FailureKind::Taken | FailureKind::Final => {
+                                lease.keep();
+                                return Err(Error::Refused(text_of(&error)));
+                            }
+                        },
+                        Err(_) => "it takes too long".to_owned(),
+                    }
+                }
             };
             if !pause.wait(until).await {
                 add(&self.counters.away, 1);

@@ -67,7 +67,10 @@ pub fn push(
             LedgerPart::Absent | LedgerPart::Erased => None,
             LedgerPart::Damaged => {
                 let place = format!("body {}", entry.seq);
-                return Err(kernel::Error::Corrupt { place, reason: "it does not read".to_owned() });
+                return Err(kernel::Error::Corrupt {
+                    place,
+                    reason: "it does not read".to_owned(),
+                });
             }
         };
         if draft.push(bytes, body)? {

@@ -50,7 +50,9 @@ fn journal(parts: u32) -> String {
         }
     }
     // Whose memory there is, without a look at every entry.
-    sql.push_str("CREATE INDEX IF NOT EXISTS journal_first ON cortex.journal (actor) WHERE seq = 1;\n");
+    sql.push_str(
+        "CREATE INDEX IF NOT EXISTS journal_first ON cortex.journal (actor) WHERE seq = 1;\n",
+    );
     sql
 }
 

@@ -73,7 +73,13 @@ mod tests {
     #[test]
     fn a_seal_is_for_one_request_and_one_moment() {
         let request = SealedRequest {
-            from: "a", to: "b", at: 1_000_000, method: "POST", path: "/api/x", who: "ada", body: b"{}",
+            from: "a",
+            to: "b",
+            at: 1_000_000,
+            method: "POST",
+            path: "/api/x",
+            who: "ada",
+            body: b"{}",
         };
         let seal = request.seal(b"secret");
         assert!(request.is_sealed(b"secret", &seal, 1_000_500));

@@ -153,8 +153,16 @@ mod tests {
         let plain = LedgerSettings::parse("postgres://cortex@db/memory", Some("hush")).unwrap();
         assert_eq!(plain.config.get_password(), Some(&b"hush"[..]));
         assert_eq!(plain.tls, TlsRule::IfOffered);
-        for wrong in ["mysql://x/y", "postgres://", "postgres://h/d?sslmode=perhaps", "postgres://h/d?what=1"] {
-            assert!(matches!(LedgerSettings::parse(wrong, None), Err(Error::Address(_))), "{wrong}");
+        for wrong in [
+            "mysql://x/y",
+            "postgres://",
+            "postgres://h/d?sslmode=perhaps",
+            "postgres://h/d?what=1",
+        ] {
+            assert!(
+                matches!(LedgerSettings::parse(wrong, None), Err(Error::Address(_))),
+                "{wrong}"
+            );
         }
     }
 }

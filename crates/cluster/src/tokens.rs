@@ -61,7 +61,12 @@ pub struct TokenDraft {
 
 impl TokenDraft {
     pub fn for_actors(actors: &str) -> TokenDraft {
-        TokenDraft { role: TokenRole::Actor, actors: actors.to_owned(), label: String::new(), lives: None }
+        TokenDraft {
+            role: TokenRole::Actor,
+            actors: actors.to_owned(),
+            label: String::new(),
+            lives: None,
+        }
     }
 }
 
@@ -135,8 +140,8 @@ fn matches(pattern: &str, actor: &str) -> bool {
 }
 
 fn check_pattern(pattern: &str) -> Result<()> {
-    let is_fine = pattern.len() <= TEXT_BYTES_MAX
-        && ActorName::parse(&pattern.replace('*', "x")).is_ok();
+    let is_fine =
+        pattern.len() <= TEXT_BYTES_MAX && ActorName::parse(&pattern.replace('*', "x")).is_ok();
     if is_fine {
         return Ok(());
     }
@@ -167,7 +172,14 @@ pub(crate) async fn issue(client: &Client, draft: &TokenDraft) -> Result<IssuedT
         .execute(
             "INSERT INTO cortex.token (hash, id, role, actors, label, made, expires) \
              VALUES ($1, $2, $3, $4, $5, now(), now() + $6::int8 * interval '1 second')",
-            &[&hash.as_bytes().as_slice(), &id, &draft.role.name(), &draft.actors, &draft.label, &lives],
+            &[
+                &hash.as_bytes().as_slice(),
+                &id,
+                &draft.role.name(),
+                &draft.actors,
+                &draft.label,
+                &lives,
+            ],
         )
         .await
         .map_err(|error| Error::Refused(text_of(&error)))?;
@@ -216,7 +228,8 @@ impl PostgresLedger {
 
     /// What is kept of a grant's token.
     pub async fn find_bearer(&self, name: &str) -> Result<Option<Vec<u8>>> {
-        let found = self.pool.row("SELECT kept FROM cortex.bearer WHERE name = $1", &[&name]).await?;
+        let found =
+            self.pool.row("SELECT kept FROM cortex.bearer WHERE name = $1", &[&name]).await?;
         Ok(found.map(|row| row.get(0)))
     }
 
@@ -265,7 +278,9 @@ impl TokenCache {
         Ok(found)
     }
 
-    fn known(&self) -> std::sync::MutexGuard<'_, HashMap<[u8; 32], (Instant, Option<TokenAccess>)>> {
+    fn known(
+        &self,
+    ) -> std::sync::MutexGuard<'_, HashMap<[u8; 32], (Instant, Option<TokenAccess>)>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

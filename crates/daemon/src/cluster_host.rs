@@ -48,13 +48,16 @@ pub fn told(error: cluster::Error) -> Error {
     let message = error.to_string();
     match error {
         Cause::Kernel(error) => service::Error::from(error).into(),
-        Cause::Away(_) => Error::new(ErrorCode::LedgerAway, Fault::Busy, message)
-            .with_hint("try again in a moment; `cortex ledger status` says whether the database answers"),
+        Cause::Away(_) => Error::new(ErrorCode::LedgerAway, Fault::Busy, message).with_hint(
+            "try again in a moment; `cortex ledger status` says whether the database answers",
+        ),
         Cause::Empty => Error::new(ErrorCode::Config, Fault::Caller, message)
             .with_hint("`cortex ledger init URL` makes one"),
         Cause::Version { .. } => Error::new(ErrorCode::Schema, Fault::Conflict, message)
             .with_hint("use the version of cortex that the other nodes have"),
-        Cause::Address(_) | Cause::Invalid(_) => Error::new(ErrorCode::Config, Fault::Caller, message),
+        Cause::Address(_) | Cause::Invalid(_) => {
+            Error::new(ErrorCode::Config, Fault::Caller, message)
+        }
         Cause::Refused(_) => Error::new(ErrorCode::Config, Fault::Caller, message)
             .with_hint("check the address, the user and its rights"),
         Cause::OtherPast { .. } => Error::new(ErrorCode::Exists, Fault::Conflict, message)
@@ -186,7 +189,8 @@ fn look_at_all(host: &Host, node: &Node) {
         let Some(cortex) = home.if_open(actor) else { continue };
         mark_used(&home.actor_folder(actor));
         let here = cortex.read().and_then(|reading| Ok(reading.view().counters()?.size));
-        let behind = u64::try_from(size).unwrap_or_default().saturating_sub(here.unwrap_or_default());
+        let behind =
+            u64::try_from(size).unwrap_or_default().saturating_sub(here.unwrap_or_default());
         most = most.max(behind);
         if behind > 0
             && let Err(error) = cortex.catch_up()

@@ -23,7 +23,8 @@ pub fn settings(
 ) -> Result<Option<LedgerSettings>> {
     let wrong = |message: String| Error::new(ErrorCode::Config, Fault::Caller, message);
     let Some(url) = flag.or_else(|| config.text("ledger.url")) else { return Ok(None) };
-    let origin = config.all().find(|(name, _, _)| *name == "ledger.url").map(|(_, _, origin)| origin);
+    let origin =
+        config.all().find(|(name, _, _)| *name == "ledger.url").map(|(_, _, origin)| origin);
     if flag.is_none()
         && matches!(origin, Some(ValueOrigin::File(_)))
         && cluster::settings::has_password(url)
@@ -40,7 +41,9 @@ pub fn settings(
         None => match config.text("ledger.password_env") {
             // Others are not looked at, and a password that is silently not there is hard to find.
             Some(name) if !name.starts_with("CORTEX_") => {
-                return Err(wrong(format!("ledger.password_env: {name:?} must start with CORTEX_")));
+                return Err(wrong(format!(
+                    "ledger.password_env: {name:?} must start with CORTEX_"
+                )));
             }
             Some(name) => variables.get(name).cloned(),
             None => None,
@@ -96,8 +99,10 @@ mod tests {
     use super::*;
 
     fn config(text: &str, variables: &[(&str, &str)]) -> (Config, BTreeMap<String, String>) {
-        let variables: BTreeMap<String, String> =
-            variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let variables: BTreeMap<String, String> = variables
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
         (Config::parse(text, std::path::Path::new("cortex.toml"), &variables).unwrap(), variables)
     }
 

@@ -253,9 +253,7 @@ pub(super) async fn watch(
     let mut response = match guard.let_in(&mut request).await {
         Ok(()) => {
             let mut response = match guard.ops.node() {
-                Some(node) if known => {
-                    in_cluster::answer(node, &guard.ops, request, next).await
-                }
+                Some(node) if known => in_cluster::answer(node, &guard.ops, request, next).await,
                 _ => next.run(request).await,
             };
             if known {

@@ -73,7 +73,9 @@ pub(super) async fn let_pass(node: &Node, request: &mut Request) -> Result<(), P
             ErrorCode::TokenRefused,
             "no node of this cluster sealed this request",
         )
-        .with_hint("clients leave the header X-Cortex-Node out; nodes need clocks that agree to a minute"));
+        .with_hint(
+            "clients leave the header X-Cortex-Node out; nodes need clocks that agree to a minute",
+        ));
     };
     *request.body_mut() = Body::from(body);
     request.extensions_mut().insert(passed.who.clone());
@@ -114,7 +116,8 @@ pub(super) async fn answer(
 
 /// The actor of a request. A token for one actor need not name it; one that is not for the actor is refused.
 fn actor_of(request: &mut Request) -> Result<String, Problem> {
-    let named = request.headers().get(ACTOR).map(|value| value.to_str().unwrap_or_default().to_owned());
+    let named =
+        request.headers().get(ACTOR).map(|value| value.to_str().unwrap_or_default().to_owned());
     if let Some(delegate) = request.extensions().get::<Arc<Delegate>>() {
         return Ok(named.unwrap_or_else(|| delegate.actor().to_owned()));
     }
@@ -203,7 +206,11 @@ pub(super) fn metrics(node: &Node) -> String {
     let counters = node.counters();
     let mut text = String::new();
     let kinds = [
-        ("cortex_ledger_conflicts_total", "Appends that another node overtook.", &counters.conflicts),
+        (
+            "cortex_ledger_conflicts_total",
+            "Appends that another node overtook.",
+            &counters.conflicts,
+        ),
         ("cortex_ledger_appended_entries_total", "Entries appended.", &counters.appended_entries),
         ("cortex_ledger_resolved_total", "Lost answers found again.", &counters.resolved),
         ("cortex_ledger_unknown_total", "Answers lost for good.", &counters.unknown),
@@ -211,12 +218,20 @@ pub(super) fn metrics(node: &Node) -> String {
         ("cortex_ledger_retries_total", "Statements sent again.", &counters.retries),
         ("cortex_ledger_connections_total", "Connections made.", &counters.connections_made),
         ("cortex_ledger_reads_total", "Looks at a journal.", &counters.reads),
-        ("cortex_ledger_catch_up_entries_total", "Entries of others taken over.", &counters.read_entries),
+        (
+            "cortex_ledger_catch_up_entries_total",
+            "Entries of others taken over.",
+            &counters.read_entries,
+        ),
         ("cortex_ledger_cache_evictions_total", "Copies thrown away.", &counters.cache_evictions),
         ("cortex_ledger_cache_hits_total", "Actors opened from a copy.", &counters.cache_hits),
         ("cortex_ledger_cache_misses_total", "Actors opened without one.", &counters.cache_misses),
         ("cortex_node_forwarded_total", "Requests passed on.", &counters.forwarded),
-        ("cortex_node_forward_failures_total", "Requests that could not be.", &counters.forward_failures),
+        (
+            "cortex_node_forward_failures_total",
+            "Requests that could not be.",
+            &counters.forward_failures,
+        ),
     ];
     for (name, about, count) in kinds {
         let count = read(count);
@@ -225,7 +240,11 @@ pub(super) fn metrics(node: &Node) -> String {
     }
     let alive = node.peers().iter().filter(|peer| peer.is_alive).count() as u64;
     for (name, about, value) in [
-        ("cortex_ledger_follower_lag_entries", "Entries that an open copy lacked.", read(&counters.lag)),
+        (
+            "cortex_ledger_follower_lag_entries",
+            "Entries that an open copy lacked.",
+            read(&counters.lag),
+        ),
         ("cortex_nodes_alive", "Nodes with a heartbeat.", alive),
     ] {
         writeln!(text, "# HELP {name} {about}\n# TYPE {name} gauge\n{name} {value}")
@@ -239,7 +258,8 @@ pub(super) fn metrics(node: &Node) -> String {
     let seconds = |count: u64, per_second: f64| count as f64 / per_second;
     for (within, bound) in counters.append_within.iter().zip(APPEND_BOUNDS_MS) {
         let (bound, within) = (seconds(bound, 1e3), read(within));
-        writeln!(text, "{name}_bucket{{le=\"{bound}\"}} {within}").expect("a String takes any text");
+        writeln!(text, "{name}_bucket{{le=\"{bound}\"}} {within}")
+            .expect("a String takes any text");
     }
     let (total, sum) = (read(&counters.appends), seconds(read(&counters.append_micros), 1e6));
     writeln!(text, "{name}_bucket{{le=\"+Inf\"}} {total}\n{name}_sum {sum}\n{name}_count {total}")

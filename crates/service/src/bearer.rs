@@ -81,7 +81,8 @@ impl Bearers {
     /// The name that a token is kept under; `None` if it is none of a grant.
     pub fn name(token: &str) -> Option<String> {
         let digits = token.strip_prefix(PREFIX).unwrap_or_default();
-        let is_token = digits.len() == DIGITS && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let is_token =
+            digits.len() == DIGITS && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
         is_token.then(|| names(token).0.to_string())
     }
 
@@ -113,7 +114,8 @@ impl Bearers {
         for entry in entries.flatten() {
             let path = entry.path();
             // What cannot be read may be one that is being written.
-            let kept = read_file(&path)?.and_then(|text| serde_json::from_slice::<KeptBearer>(&text).ok());
+            let kept =
+                read_file(&path)?.and_then(|text| serde_json::from_slice::<KeptBearer>(&text).ok());
             let ended = kept.is_some_and(|kept| has_ended(&kept.file, now));
             if !ended || std::fs::remove_file(&path).is_err() {
                 left += 1;

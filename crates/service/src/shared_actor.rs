@@ -75,7 +75,8 @@ impl Service {
             return Home::new(&self.folder, self.options.clone(), HomeLimits::default());
         }
         let usual = HomeLimits::default();
-        let open_max = if self.limits.open_actors == 0 { usual.open_max } else { self.limits.open_actors };
+        let open_max =
+            if self.limits.open_actors == 0 { usual.open_max } else { self.limits.open_actors };
         let limits = HomeLimits { open_max, ..usual };
         Home::new(self.folder.join(FOLDER), self.options.clone(), limits)
     }
@@ -110,7 +111,8 @@ impl Service {
         if writes_per_second > 0 {
             let state = self.state(cortex.actor());
             if !state.writes.take(writes_per_second, Instant::now()) {
-                let message = format!("{} may write {writes_per_second} times a second", cortex.actor());
+                let message =
+                    format!("{} may write {writes_per_second} times a second", cortex.actor());
                 return Err(kernel::Error::RateLimited(message));
             }
         }

@@ -80,7 +80,13 @@ impl OpenLedger {
         let commit = started.elapsed();
         let actors = ledger.wait(ledger.actor_count()).map_err(told)?;
         let place = ledger.place().to_owned();
-        Ok(LedgerState { place, version: cluster::schema::VERSION, commit, actors, nodes: self.nodes()? })
+        Ok(LedgerState {
+            place,
+            version: cluster::schema::VERSION,
+            commit,
+            actors,
+            nodes: self.nodes()?,
+        })
     }
 
     pub(crate) fn nodes(&self) -> CommandResult<Vec<Peer>> {
@@ -95,7 +101,8 @@ impl OpenLedger {
         lives: Option<Duration>,
     ) -> CommandResult<IssuedToken> {
         let role = if is_administrator { TokenRole::Administrator } else { TokenRole::Actor };
-        let draft = TokenDraft { role, label: label.to_owned(), lives, ..TokenDraft::for_actors(actors) };
+        let draft =
+            TokenDraft { role, label: label.to_owned(), lives, ..TokenDraft::for_actors(actors) };
         Ok(self.0.wait(self.0.issue_token(&draft)).map_err(told)?)
     }
 

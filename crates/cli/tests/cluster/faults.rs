@@ -58,13 +58,21 @@ impl Recorder {
 
     /// Writes once: the same key at any node until one acknowledges it.
     fn write(&self, actor: &str, name: &str, chance: &mut Chance) {
-        let body = json!({"title": name, "content": format!("content of {name}"), "type": "manual"});
+        let body =
+            json!({"title": name, "content": format!("content of {name}"), "type": "manual"});
         let began = Instant::now();
         let headers = [("Idempotency-Key", name)];
         for _ in 0..TRIES {
             let port = self.ports[usize::try_from(chance.below(self.ports.len() as u64)).unwrap()];
             let (method, path) = ("POST", "/api/observations");
-            let asked = Asked { method, path, token: &self.token, actor: Some(actor), headers: &headers, body: Some(&body) };
+            let asked = Asked {
+                method,
+                path,
+                token: &self.token,
+                actor: Some(actor),
+                headers: &headers,
+                body: Some(&body),
+            };
             match ask(port, &asked) {
                 Ok(Reply { status: 200 | 201, body, .. }) => {
                     let id = body["id"].as_u64().unwrap();
@@ -87,7 +95,8 @@ impl Recorder {
     fn read(&self, actor: &str, port: u16) {
         let began = Instant::now();
         let path = format!("/api/observations?limit={LISTED}");
-        let asked = Asked { path: &path, token: &self.token, actor: Some(actor), ..Asked::default() };
+        let asked =
+            Asked { path: &path, token: &self.token, actor: Some(actor), ..Asked::default() };
         // Who is not answered has seen nothing.
         let Ok(reply) = ask(port, &asked) else { return };
         if reply.status != 200 {
@@ -103,7 +112,8 @@ impl Recorder {
         while !self.over.load(Ordering::Relaxed) {
             let actor = format!("actor-{}", chance.below(ACTORS as u64));
             if chance.below(3) == 0 {
-                let port = self.ports[usize::try_from(chance.below(self.ports.len() as u64)).unwrap()];
+                let port =
+                    self.ports[usize::try_from(chance.below(self.ports.len() as u64)).unwrap()];
                 self.read(&actor, port);
             } else {
                 n += 1;
@@ -116,7 +126,9 @@ impl Recorder {
 
 fn listed(reply: &Reply) -> BTreeMap<u64, String> {
     let list = reply.body.as_array().unwrap();
-    list.iter().map(|one| (one["id"].as_u64().unwrap(), one["title"].as_str().unwrap().to_owned())).collect()
+    list.iter()
+        .map(|one| (one["id"].as_u64().unwrap(), one["title"].as_str().unwrap().to_owned()))
+        .collect()
 }
 
 /// Everything an actor has, asked page by page.
@@ -143,7 +155,10 @@ fn random_faults() {
     }
     let minutes: Option<u64> = std::env::var(MINUTES).ok().and_then(|text| text.parse().ok());
     let life = minutes.map_or(SHORT, |minutes| Duration::from_secs(minutes * 60));
-    let seed = std::env::var("CORTEX_CLUSTER_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(20_261_118);
+    let seed = std::env::var("CORTEX_CLUSTER_SEED")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(20_261_118);
     let mut primary = Server::start();
     let mut standby = minutes.map(|_| primary.standby());
     let proxy = Proxy::start(primary.port);
@@ -152,8 +167,13 @@ fn random_faults() {
     let mut nodes: Vec<Node> = (0..count).map(|_| Node::start(&proxy.url(), &[])).collect();
     let ports = nodes.iter().map(|node| node.port).collect();
     let (events, counts) = (Mutex::default(), Counts::default());
-    let recorder =
-        Arc::new(Recorder { events, counts, over: AtomicBool::new(false), ports, token: token.clone() });
+    let recorder = Arc::new(Recorder {
+        events,
+        counts,
+        over: AtomicBool::new(false),
+        ports,
+        token: token.clone(),
+    });
     let clients: Vec<_> = (0..CLIENTS)
         .map(|client| {
             let recorder = Arc::clone(&recorder);
@@ -163,7 +183,8 @@ fn random_faults() {
     let (began, mut chance) = (Instant::now(), Chance(seed));
     let mut faults = BTreeMap::<&str, u64>::new();
     while began.elapsed() < life {
-        let pause = if minutes.is_some() { 1_000 + chance.below(3_000) } else { 500 + chance.below(1_000) };
+        let pause =
+            if minutes.is_some() { 1_000 + chance.below(3_000) } else { 500 + chance.below(1_000) };
         std::thread::sleep(Duration::from_millis(pause));
         let node = usize::try_from(chance.below(nodes.len() as u64)).unwrap();
         let fault = match chance.below(if minutes.is_some() { 12 } else { 7 }) {
@@ -225,9 +246,20 @@ fn random_faults() {
             .iter()
             .map(|node| {
                 // As followers, so that each shows its own copy.
-                let size = everything(node, &token, &actor).keys().next_back().copied().unwrap_or(0).to_string();
+                let size = everything(node, &token, &actor)
+                    .keys()
+                    .next_back()
+                    .copied()
+                    .unwrap_or(0)
+                    .to_string();
                 let headers = [("X-Cortex-At-Least", &*size)];
-                let asked = Asked { path: "/api/root", token: &token, actor: Some(&actor), headers: &headers, ..Asked::default() };
+                let asked = Asked {
+                    path: "/api/root",
+                    token: &token,
+                    actor: Some(&actor),
+                    headers: &headers,
+                    ..Asked::default()
+                };
                 let reply = node.ask(&asked).unwrap();
                 format!("{} {}", reply.body["size"], reply.body["root"])
             })
@@ -239,15 +271,25 @@ fn random_faults() {
     }
     let Counts { writes, reads, busy, cut } = &recorder.counts;
     let number = |count: &AtomicU64| count.load(Ordering::Relaxed);
-    eprintln!("seed {seed}, {} s, {count} nodes, {ACTORS} actors, {CLIENTS} clients", began.elapsed().as_secs());
+    eprintln!(
+        "seed {seed}, {} s, {count} nodes, {ACTORS} actors, {CLIENTS} clients",
+        began.elapsed().as_secs()
+    );
     eprintln!("| what | how often |\n|---|---|");
     for (fault, times) in &faults {
         eprintln!("| {fault} | {times} |");
     }
     eprintln!("| connections cut inside an answer of the database | {} |", proxy.cuts());
-    eprintln!("| writes acknowledged | {} |\n| reads checked | {} |", number(writes), number(reads));
+    eprintln!(
+        "| writes acknowledged | {} |\n| reads checked | {} |",
+        number(writes),
+        number(reads)
+    );
     eprintln!("| told to try again | {} |\n| no answer | {} |", number(busy), number(cut));
-    eprintln!("| longest time without an acknowledged write | {} ms |", longest_silence(&events).as_millis());
+    eprintln!(
+        "| longest time without an acknowledged write | {} ms |",
+        longest_silence(&events).as_millis()
+    );
     eprintln!("| lost, doubled, reordered, outdated, roots that differ | {} |", found.len());
     assert!(found.is_empty(), "{found:#?}");
     assert!(number(writes) > 0 && number(reads) > 0);

@@ -58,7 +58,8 @@ pub fn problems(actor: &str, events: &[Event], last: &BTreeMap<u64, String>) -> 
         let place = match &event.done {
             Done::Wrote { name, id } => {
                 if last.get(id) != Some(name) {
-                    found.push(format!("{actor}: {name} was acknowledged as {id} and is not there"));
+                    found
+                        .push(format!("{actor}: {name} was acknowledged as {id} and is not there"));
                 }
                 (*id, false)
             }
@@ -87,7 +88,10 @@ pub fn problems(actor: &str, events: &[Event], last: &BTreeMap<u64, String>) -> 
         }
         let is_behind = if one.place.1 { one.place.0 < highest.0 } else { one.place <= highest };
         if is_behind && highest.0 > 0 {
-            found.push(format!("{actor}: {:?} comes after {highest:?}, which ended before", one.place));
+            found.push(format!(
+                "{actor}: {:?} comes after {highest:?}, which ended before",
+                one.place
+            ));
         }
     }
     found

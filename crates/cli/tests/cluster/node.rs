@@ -14,7 +14,9 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// The program, with none of the surroundings of whoever runs the tests.
 pub fn program(home: &TempDir) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cortex"));
-    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("CORTEX_")) {
+    for (name, _) in
+        std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("CORTEX_"))
+    {
         command.env_remove(name);
     }
     command.env("CORTEX_HOME", home.path()).env("HOME", home.path());
@@ -58,7 +60,8 @@ impl Node {
     }
 
     pub fn signal(&self, name: &str) {
-        let sent = Command::new("kill").arg(format!("-{name}")).arg(self.pid().to_string()).status();
+        let sent =
+            Command::new("kill").arg(format!("-{name}")).arg(self.pid().to_string()).status();
         assert!(sent.unwrap().success());
     }
 
@@ -170,16 +173,19 @@ pub fn ask(port: u16, asked: &Asked<'_>) -> Result<Reply, String> {
     let text = String::from_utf8_lossy(&answer);
     let (head, body) = text.split_once("\r\n\r\n").ok_or("no answer")?;
     let mut lines = head.lines();
-    let status = lines.next().and_then(|line| line.split(' ').nth(1)?.parse().ok()).ok_or("no status")?;
+    let status =
+        lines.next().and_then(|line| line.split(' ').nth(1)?.parse().ok()).ok_or("no status")?;
     let header = |line: &str| {
         let (name, value) = line.split_once(':')?;
         Some((name.to_ascii_lowercase(), value.trim().to_owned()))
     };
     let headers: Vec<(String, String)> = lines.filter_map(header).collect();
-    let is_chunked = headers.iter().any(|(name, value)| name == "transfer-encoding" && value == "chunked");
+    let is_chunked =
+        headers.iter().any(|(name, value)| name == "transfer-encoding" && value == "chunked");
     let body = if is_chunked { unchunked(body) } else { body.to_owned() };
     // An answer that was cut off is none.
-    let length = headers.iter().find(|(name, _)| name == "content-length").map(|(_, value)| value.clone());
+    let length =
+        headers.iter().find(|(name, _)| name == "content-length").map(|(_, value)| value.clone());
     if length.is_some_and(|length| length != body.len().to_string()) {
         return Err("the answer was cut off".to_owned());
     }

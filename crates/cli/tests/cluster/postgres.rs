@@ -109,7 +109,9 @@ impl Server {
         self.sql("ALTER SYSTEM SET synchronous_standby_names = '*'");
         self.sql("SELECT pg_reload_conf()");
         let until = Instant::now() + Duration::from_secs(60);
-        while self.sql("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'").trim() != "1" {
+        while self.sql("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'").trim()
+            != "1"
+        {
             assert!(Instant::now() < until, "the standby does not follow");
             std::thread::sleep(Duration::from_millis(50));
         }
@@ -125,10 +127,8 @@ impl Server {
 
     /// Starts it, the first time or after it was killed.
     pub fn resume(&mut self) {
-        let options = format!("-p {} -c listen_addresses=127.0.0.1 -k ''", self.port).replace(
-            "-k ''",
-            &format!("-k {}", self.folder.path().display()),
-        );
+        let options = format!("-p {} -c listen_addresses=127.0.0.1 -k ''", self.port)
+            .replace("-k ''", &format!("-k {}", self.folder.path().display()));
         let started = self
             .run("pg_ctl")
             .args(["start", "-w", "-t", "120", "-s", "-D"])

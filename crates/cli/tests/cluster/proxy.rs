@@ -25,7 +25,11 @@ impl Proxy {
     pub fn start(to: u16) -> Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let state = Arc::new(State { to: AtomicU16::new(to), until_cut: AtomicI64::new(-1), ..State::default() });
+        let state = Arc::new(State {
+            to: AtomicU16::new(to),
+            until_cut: AtomicI64::new(-1),
+            ..State::default()
+        });
         let shared = Arc::clone(&state);
         std::thread::spawn(move || {
             for client in listener.incoming().flatten() {
@@ -65,7 +69,9 @@ impl Proxy {
 }
 
 fn attend(state: &Arc<State>, client: TcpStream) {
-    let Ok(server) = TcpStream::connect(("127.0.0.1", state.to.load(Ordering::SeqCst))) else { return };
+    let Ok(server) = TcpStream::connect(("127.0.0.1", state.to.load(Ordering::SeqCst))) else {
+        return;
+    };
     let (Ok(from_client), Ok(to_client)) = (client.try_clone(), client.try_clone()) else { return };
     let (Ok(from_server), Ok(to_server)) = (server.try_clone(), server.try_clone()) else { return };
     {

@@ -11,7 +11,13 @@ use super::proxy::Proxy;
 /// How long something that happens by itself may take on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-fn save(node: &Node, token: &str, actor: Option<&str>, title: &str, headers: &[(&str, &str)]) -> Reply {
+fn save(
+    node: &Node,
+    token: &str,
+    actor: Option<&str>,
+    title: &str,
+    headers: &[(&str, &str)],
+) -> Reply {
     let body = json!({"title": title, "content": format!("what {title} says"), "type": "manual"});
     let (method, path) = ("POST", "/api/observations");
     node.ask(&Asked { method, path, token, actor, headers, body: Some(&body) }).unwrap()
@@ -54,17 +60,22 @@ fn what_is_saved_at_one_node_is_found_at_the_other_and_nobody_else_is_let_in() {
         let wanted = size.to_string();
         let headers = [("X-Cortex-At-Least", &*wanted)];
         let path = "/api/search?q=memory+5";
-        let found = node.ask(&Asked { token: &token, path, headers: &headers, ..Asked::default() }).unwrap();
+        let found = node
+            .ask(&Asked { token: &token, path, headers: &headers, ..Asked::default() })
+            .unwrap();
         assert_eq!(found.status, 200, "{}", found.body);
         assert!(found.body.to_string().contains("memory 5"), "{}", found.body);
         let headers = [("X-Cortex-At-Least", "1000000")];
-        let behind = node.ask(&Asked { token: &token, path, headers: &headers, ..Asked::default() }).unwrap();
+        let behind = node
+            .ask(&Asked { token: &token, path, headers: &headers, ..Asked::default() })
+            .unwrap();
         assert_eq!((behind.status, &behind.body["code"]), (503, &json!("behind")));
     }
     let roots = nodes.each_ref().map(|node| node.get(&token, "/api/root"));
     assert_eq!(roots[0]["root"], roots[1]["root"], "{roots:?}");
     for node in &nodes {
-        for path in ["/api/observations", "/api/root", "/metrics", "/health", "/openapi.json", "/"] {
+        for path in ["/api/observations", "/api/root", "/metrics", "/health", "/openapi.json", "/"]
+        {
             for token in ["", "ct_wrong", "0000"] {
                 let refused = node.ask(&Asked { token, path, ..Asked::default() }).unwrap();
                 assert_eq!(refused.status, 401, "{path}");
@@ -76,7 +87,8 @@ fn what_is_saved_at_one_node_is_found_at_the_other_and_nobody_else_is_let_in() {
         assert!(metrics.as_str().unwrap().contains("cortex_ledger_append_duration_seconds_count"));
         let forged = [("X-Cortex-Node", "61.0.00"), ("X-Cortex-Who", "administrator x *")];
         let path = "/api/root";
-        let refused = node.ask(&Asked { token: "", path, headers: &forged, ..Asked::default() }).unwrap();
+        let refused =
+            node.ask(&Asked { token: "", path, headers: &forged, ..Asked::default() }).unwrap();
         assert_eq!(refused.status, 401, "{}", refused.body);
     }
     let status = run(&nodes[0].home, &["ledger", "status", "--ledger", &server.url()]);
@@ -97,7 +109,8 @@ fn a_token_of_one_actor_is_worth_nothing_for_another_and_nothing_once_it_is_revo
     assert_eq!(save(&nodes[0], &admin, Some("bob"), "bob's", &[]).status, 201);
     assert_eq!(save(&nodes[0], token, None, "ada's", &[]).status, 201);
     for node in &nodes {
-        let own = node.ask(&Asked { token, path: "/api/observations", ..Asked::default() }).unwrap();
+        let own =
+            node.ask(&Asked { token, path: "/api/observations", ..Asked::default() }).unwrap();
         assert_eq!(titles(&own.body), ["ada's"]);
         let ask = |actor| {
             let path = "/api/observations";
@@ -143,10 +156,18 @@ fn of_two_that_expect_the_same_version_one_wins_and_a_repeated_key_does_nothing_
                 // As a follower each answers itself, so that both really write.
                 let headers = [("X-Cortex-At-Least", "1")];
                 let (method, path) = ("PATCH", path.as_str());
-                let asked = Asked { method, path, token: &token, actor: None, headers: &headers, body: Some(&body) };
+                let asked = Asked {
+                    method,
+                    path,
+                    token: &token,
+                    actor: None,
+                    headers: &headers,
+                    body: Some(&body),
+                };
                 Node::ask(node, &asked).unwrap().status
             };
-            let threads: Vec<_> = nodes.iter().map(|node| scope.spawn(move || update(node))).collect();
+            let threads: Vec<_> =
+                nodes.iter().map(|node| scope.spawn(move || update(node))).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
         let mut sorted = statuses.clone();
@@ -182,7 +203,12 @@ fn the_other_node_serves_when_one_is_killed_or_stopped() {
     nodes[1].signal("STOP");
     for actor in &actors {
         let found = nodes[0]
-            .ask(&Asked { token: &token, path: "/api/observations", actor: Some(actor), ..Asked::default() })
+            .ask(&Asked {
+                token: &token,
+                path: "/api/observations",
+                actor: Some(actor),
+                ..Asked::default()
+            })
             .unwrap();
         assert_eq!(titles(&found.body).len(), 2, "{}", found.body);
         assert_eq!(save(&nodes[0], &token, Some(actor), "while one stands still", &[]).status, 201);
@@ -190,7 +216,12 @@ fn the_other_node_serves_when_one_is_killed_or_stopped() {
     nodes[1].signal("CONT");
     for actor in &actors {
         let found = nodes[1]
-            .ask(&Asked { token: &token, path: "/api/observations", actor: Some(actor), ..Asked::default() })
+            .ask(&Asked {
+                token: &token,
+                path: "/api/observations",
+                actor: Some(actor),
+                ..Asked::default()
+            })
             .unwrap();
         assert_eq!(titles(&found.body).len(), 3, "{}", found.body);
     }
@@ -266,7 +297,8 @@ fn what_is_erased_is_in_no_table_and_in_no_copy() {
     assert!(is_within(&nodes[1], SECRET.as_bytes()), "both have a copy");
     let path = format!("/api/observations/{id}?hard=true");
     let path = path.as_str();
-    let erased = nodes[1].ask(&Asked { method: "DELETE", path, token: &token, ..Asked::default() }).unwrap();
+    let erased =
+        nodes[1].ask(&Asked { method: "DELETE", path, token: &token, ..Asked::default() }).unwrap();
     assert!(erased.status < 300, "{}: {}", erased.status, erased.body);
     let dump = server.dump();
     let hex: String = SECRET.bytes().map(|byte| format!("{byte:02x}")).collect();
@@ -344,7 +376,9 @@ fn a_node_of_another_version_is_refused_and_says_why() {
     let server = Server::start();
     let (url, token) = (server.url(), init(&server.url()));
     let home = tempfile::TempDir::new().unwrap();
-    let serve = || program(&home).args(["serve", "--ledger", &url]).env("CORTEX_PORT", "0").output().unwrap();
+    let serve = || {
+        program(&home).args(["serve", "--ledger", &url]).env("CORTEX_PORT", "0").output().unwrap()
+    };
     for change in ["entries = 99", "version = 99"] {
         server.sql_in("cortex", &format!("UPDATE cortex.schema SET {change}"));
         let refused = serve();
@@ -376,13 +410,15 @@ fn a_grant_made_at_one_node_counts_at_the_other_until_it_is_revoked() {
     assert_eq!(made.status, 201, "{}", made.body);
     let (token, id) = (made.body["token"].as_str().unwrap(), made.body["id"].as_str().unwrap());
     for node in &nodes {
-        let seen = node.ask(&Asked { token, path: "/api/observations", ..Asked::default() }).unwrap();
+        let seen =
+            node.ask(&Asked { token, path: "/api/observations", ..Asked::default() }).unwrap();
         assert_eq!(titles(&seen.body), ["shared with bob"]);
         assert_eq!(save(node, token, None, "not allowed", &[]).status, 403);
     }
     assert_eq!(asked("DELETE", &format!("/api/scopes/{id}"), None).status, 200);
     for node in &nodes {
-        let seen = node.ask(&Asked { token, path: "/api/observations", ..Asked::default() }).unwrap();
+        let seen =
+            node.ask(&Asked { token, path: "/api/observations", ..Asked::default() }).unwrap();
         assert_eq!(seen.status, 403, "{}", seen.body);
     }
 }

@@ -34,11 +34,13 @@ fn load(nodes: &[Node], token: &str, actors: &[String], life: Duration, round: &
                 while began.elapsed() < life {
                     n += CLIENTS;
                     let title = format!("{round} {n}");
-                    let body = json!({"title": title, "content": "x".repeat(400), "type": "manual"});
+                    let body =
+                        json!({"title": title, "content": "x".repeat(400), "type": "manual"});
                     let actor = Some(&*actors[n / CLIENTS % actors.len()]);
                     let (method, path) = ("POST", "/api/observations");
                     let port = nodes[client % nodes.len()].port;
-                    let asked = Asked { method, path, token, actor, headers: &[], body: Some(&body) };
+                    let asked =
+                        Asked { method, path, token, actor, headers: &[], body: Some(&body) };
                     let started = Instant::now();
                     let reply = ask(port, &asked).unwrap();
                     assert_eq!(reply.status, 201, "{}", reply.body);
@@ -63,7 +65,8 @@ fn everything_acknowledged_under_load_is_there() {
     if !is_installed() {
         return;
     }
-    let seconds: Option<u64> = std::env::var("CORTEX_CLUSTER_BENCH").ok().and_then(|text| text.parse().ok());
+    let seconds: Option<u64> =
+        std::env::var("CORTEX_CLUSTER_BENCH").ok().and_then(|text| text.parse().ok());
     let life = seconds.map_or(Duration::from_millis(700), Duration::from_secs);
     let server = Server::start();
     let token = init(&server.url());

@@ -48,7 +48,9 @@ impl Host {
     pub(crate) fn tick_minds(&self, caller: &Caller) -> Result<()> {
         self.minds.serve();
         for actor in self.service.used_actors(DEFAULT_ACTOR)? {
-            if self.minds.is_ending() || !self.tends(actor.as_str()) || !self.service.home().has(&actor)
+            if self.minds.is_ending()
+                || !self.tends(actor.as_str())
+                || !self.service.home().has(&actor)
             {
                 continue;
             }

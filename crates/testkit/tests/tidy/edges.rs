@@ -18,7 +18,10 @@ pub(crate) const ALLOWED: [(&str, &[&str]); 21] = [
     ("transfer", &["api", "kernel", "service"]),
     ("client", &["api", "proof"]),
     ("cluster", &["kernel", "proof"]),
-    ("daemon", &["api", "client", "cluster", "kernel", "llm", "mind", "recall", "service", "talents"]),
+    (
+        "daemon",
+        &["api", "client", "cluster", "kernel", "llm", "mind", "recall", "service", "talents"],
+    ),
     // `mcp` also serves the tools of one talent to command line tools.
     ("mcp", &["api", "llm", "proof", "talents"]),
     ("http", &["api", "cluster", "daemon", "mcp", "proof", "service", "talents", "transfer"]),

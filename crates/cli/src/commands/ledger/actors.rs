@@ -36,7 +36,8 @@ pub(super) fn run(
         };
         return out.object(&Value::Array(moved.iter().map(view).collect()));
     }
-    let (from, to) = if is_push { ("this home", ledger.place()) } else { (ledger.place(), "this home") };
+    let (from, to) =
+        if is_push { ("this home", ledger.place()) } else { (ledger.place(), "this home") };
     if moved.is_empty() {
         return out.line(format_args!("{} has no actors", plain(from)));
     }

@@ -100,7 +100,8 @@ pub(crate) fn run(
             // Held to the end: no daemon takes the home meanwhile.
             let access = serve::enter(&folder, patience)?;
             if matches!(access, serve::HomeAccess::Served(_)) {
-                let served = Error::new(ErrorCode::Served, Fault::Busy, "a daemon serves this home");
+                let served =
+                    Error::new(ErrorCode::Served, Fault::Busy, "a daemon serves this home");
                 return Err(served
                     .with_hint("`cortex stop` ends it; start it again when this is done")
                     .into());

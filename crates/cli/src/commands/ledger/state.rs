@@ -35,7 +35,8 @@ pub(super) fn nodes(ledger: &OpenLedger, out: &mut Output) -> CommandResult {
         return out.object(&Value::Array(nodes));
     }
     if nodes.is_empty() {
-        return out.line("no node was there in the last day; `cortex serve --ledger URL` starts one");
+        return out
+            .line("no node was there in the last day; `cortex serve --ledger URL` starts one");
     }
     lines(&nodes, out)
 }

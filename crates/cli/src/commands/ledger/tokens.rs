@@ -116,9 +116,10 @@ fn lives(text: &str) -> CommandResult<Duration> {
         _ => None,
     };
     let split = text.len().saturating_sub(1);
-    let parsed = text.is_char_boundary(split).then(|| text.split_at(split)).and_then(|(n, unit)| {
-        n.parse::<u64>().ok()?.checked_mul(seconds(unit)?).filter(|seconds| *seconds > 0)
-    });
+    let parsed =
+        text.is_char_boundary(split).then(|| text.split_at(split)).and_then(|(n, unit)| {
+            n.parse::<u64>().ok()?.checked_mul(seconds(unit)?).filter(|seconds| *seconds > 0)
+        });
     parsed.map(Duration::from_secs).ok_or_else(|| {
         Failure::input(format!("--expires {text:?} is not a time such as 90s, 15m, 8h or 30d"))
     })
