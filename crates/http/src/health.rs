@@ -168,6 +168,9 @@ pub(super) async fn metrics(State(app): State<App>) -> Response {
     if let Some(hands) = &app.hands {
         text.push_str(&crate::metrics::of_hands(&hands.counts()));
     }
+    if let Some(node) = app.ops.node() {
+        text.push_str(&crate::in_cluster::metrics(node));
+    }
     text.push_str(&crate::metrics::of_minds(&app.ops.mind_counts()));
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response()
 }

@@ -16,6 +16,7 @@ use proof::actor::ActorName;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use crate::in_cluster;
 use crate::problem::Problem;
 use crate::scoped;
 use api::DEFAULT_ACTOR;
@@ -38,13 +39,7 @@ impl<S: Send + Sync> FromRequest<S> for Body {
 
     async fn from_request(request: Request, _: &S) -> Result<Body, Problem> {
         let (parts, body) = request.into_parts();
-        let bytes = tokio::time::timeout(BODY_WAIT, collect(body)).await.map_err(|_| {
-            Problem::new(
-                StatusCode::REQUEST_TIMEOUT,
-                ErrorCode::SlowBody,
-                "the body did not come in time",
-            )
-        })??;
+        let bytes = collect_in_time(body).await?;
         if bytes.is_empty() {
             return Ok(Body(Map::new()));
         }
@@ -81,6 +76,14 @@ fn is_json(headers: &HeaderMap) -> bool {
     let text = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let essence = text.and_then(|text| text.split(';').next()).unwrap_or_default();
     essence.trim().eq_ignore_ascii_case("application/json")
+}
+
+/// The whole body, if it is not too long and comes in time.
+pub(super) async fn collect_in_time(body: axum::body::Body) -> Result<Vec<u8>, Problem> {
+    tokio::time::timeout(BODY_WAIT, collect(body)).await.map_err(|_| {
+        let message = "the body did not come in time";
+        Problem::new(StatusCode::REQUEST_TIMEOUT, ErrorCode::SlowBody, message)
+    })?
 }
 
 async fn collect(mut body: axum::body::Body) -> Result<Vec<u8>, Problem> {
@@ -150,8 +153,8 @@ impl<S: Send + Sync> FromRequestParts<S> for Name {
     }
 }
 
-/// Who asks: the actor of the header `X-Cortex-Actor`, the project of `X-Cortex-Project`, and the retry key of
-/// `Idempotency-Key`.
+/// Who asks: the actor of the header `X-Cortex-Actor`, the project of `X-Cortex-Project`, the retry key of
+/// `Idempotency-Key`, and how long the journal must be at least, of `X-Cortex-At-Least`.
 pub(super) fn caller_of(parts: &Parts, by: &str) -> Result<Caller, Problem> {
     let text = |name: &str| match parts.headers.get(name).map(|value| value.to_str()) {
         None => Ok(None),
@@ -170,6 +173,12 @@ pub(super) fn caller_of(parts: &Parts, by: &str) -> Result<Caller, Problem> {
     caller.actor = actor.unwrap_or(caller.actor);
     caller.idempotency_key = text("idempotency-key")?;
     caller.project = text("x-cortex-project")?;
+    caller.at_least = match text(in_cluster::AT_LEAST)? {
+        None => None,
+        Some(size) => Some(size.trim().parse().map_err(|_| {
+            Problem::bad(ErrorCode::BadHeader, "X-Cortex-At-Least is the size of a journal")
+        })?),
+    };
     Ok(caller)
 }
 

@@ -2,6 +2,7 @@
 //!
 //! - `connections`: how many there may be, and how long each may take.
 //! - `guard`: which hosts and credentials are let in, on every route; `origin`: which pages; `scoped`: delegates.
+//! - `in_cluster`: which actor, token and node a request is for, where nodes share a ledger.
 //! - `browser`: the link that makes a browser the owner's, and what a person reads who is not let in.
 //! - `peer`: whose the other end of a connection is, for cookies.
 //! - `input`, `problem`: requests into operations, errors into problem details.
@@ -28,6 +29,7 @@ mod events;
 mod examples;
 mod guard;
 mod health;
+mod in_cluster;
 mod input;
 mod journal;
 mod memories;
@@ -171,7 +173,8 @@ pub async fn serve(parts: HttpParts) -> std::io::Result<()> {
         let _ = end.wait_for(|end| *end).await;
         end_streams();
     };
-    connections::serve(listener, router, ended).await
+    let tls = connections::acceptor(&http)?;
+    connections::serve(listener, tls, router, ended).await
 }
 
 /// Every route, with its entry in the document. Nothing is routed that is not described, but for `/mcp`, which speaks a

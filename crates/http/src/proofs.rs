@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::input::{Asker, Body, Id, Name, QueryParameters};
+use crate::problem::Problem;
 use crate::{App, Reply, created, listed};
 use api::grants::{
     GrantAnswer, GrantListRequest, GrantRequest, GrantView, RevokeAnswer, RevokeRequest,
@@ -90,7 +91,12 @@ pub(super) async fn grant(State(app): State<App>, Asker(caller): Asker, body: Bo
         let mut drawn = [0; 32];
         caller.environment.fill(&mut drawn)?;
         let token = match &grant.file.secret_key {
-            Some(_) => Some(Bearers::new(ops.folder()).issue(&grant.file, drawn, caller.now()?)?),
+            Some(_) => {
+                let bearers = Bearers::new(ops.folder());
+                let token = bearers.issue(&grant.file, drawn, caller.now()?)?;
+                share_bearer(ops, &bearers, &token)?;
+                Some(token)
+            }
             None => None,
         };
         // The key stays here; whoever shows the token is signed for.
@@ -120,4 +126,14 @@ pub(super) async fn revoke(
     QueryParameters(asked): QueryParameters<RevokeParameters>,
 ) -> Reply {
     app.reply(caller, RevokeRequest { id, reason: asked.reason }).await
+}
+
+/// In a cluster the token of a grant counts at every node.
+fn share_bearer(ops: &Host, bearers: &Bearers, token: &str) -> Result<(), Problem> {
+    let (Some(node), Some(name)) = (ops.node(), Bearers::name(token)) else { return Ok(()) };
+    if let Some(kept) = bearers.kept_text(token)? {
+        let shared = node.ledger.wait(node.ledger.keep_bearer(&name, &kept));
+        shared.map_err(daemon::cluster_host::told)?;
+    }
+    Ok(())
 }

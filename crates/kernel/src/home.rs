@@ -207,6 +207,11 @@ impl Home {
         Ok(true)
     }
 
+    /// Names of those that are open, in order.
+    pub fn open_actors(&self) -> Vec<ActorName> {
+        self.lock().actors.keys().cloned().collect()
+    }
+
     pub fn open_count(&self) -> usize {
         self.lock().actors.len()
     }

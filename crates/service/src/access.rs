@@ -96,6 +96,10 @@ impl Service {
 
     /// A home holds so many actors and no more: a name in a header must not fill a disk.
     fn check_room(&self, actor: &ActorName) -> Result<()> {
+        // A shared ledger is not on this disk; who may make actors there is said by tokens.
+        if self.home.is_shared() {
+            return Ok(());
+        }
         let is_there = self.home.if_open(actor).is_some() || self.home.has(actor);
         if is_there || self.actor_count()? < ACTORS_MAX {
             return Ok(());
@@ -109,6 +113,17 @@ impl Service {
     /// The actor. One to which a write failed is opened anew when nobody holds it any more, which takes those who do a
     /// moment.
     fn reached(&self, caller: &Caller) -> Result<Arc<Cortex>> {
+        let cortex = again_if_copied_anew(|| {
+            let cortex = self.open(caller)?;
+            if self.home.is_shared() {
+                self.freshen(caller, &cortex)?;
+            }
+            Ok(cortex)
+        })?;
+        Ok(cortex)
+    }
+
+    fn open(&self, caller: &Caller) -> Result<Arc<Cortex>> {
         let until = Instant::now() + REOPEN_WAIT;
         loop {
             match self.home.actor(&caller.actor, caller.now()?) {
@@ -218,6 +233,7 @@ impl Service {
     ) -> Result<Receipt> {
         let digest = command.request_digest(Salt::NONE);
         let authority = self.authority(caller, cortex, permission, digest)?;
+        self.check_limits(cortex, &command)?;
         Ok(cortex.submit(Submission { stamp: caller.stamp()?, command, authority })?)
     }
 
@@ -232,13 +248,13 @@ impl Service {
     }
 
     /// The same with the kernel's own error, for work that goes on after a refusal.
-    #[allow(clippy::unused_self, reason = "a change goes through the operations, not around them")]
     pub fn submit_plainly(
         &self,
         cortex: &Cortex,
         stamp: Stamp,
         command: Command,
     ) -> kernel::Result<Receipt> {
+        self.check_limits(cortex, &command)?;
         cortex.submit(Submission { stamp, command, authority: None })
     }
 }
@@ -262,6 +278,14 @@ pub(super) fn again_if_poisoned<T>(read: impl Fn() -> Result<T>) -> Result<T> {
 pub(super) fn again_if_damaged<T>(ask: impl Fn() -> Result<T>) -> Result<T> {
     match ask() {
         Err(error) if error.code() == ErrorCode::Corrupt => ask(),
+        answer => answer,
+    }
+}
+
+/// Asks once more if the copy of a shared ledger was given up, which opens it anew. Nobody holds it then but for a moment.
+fn again_if_copied_anew<T>(ask: impl Fn() -> Result<T>) -> Result<T> {
+    match ask() {
+        Err(error) if [ErrorCode::Corrupt, ErrorCode::Poisoned].contains(&error.code()) => ask(),
         answer => answer,
     }
 }

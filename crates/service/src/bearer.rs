@@ -73,12 +73,28 @@ impl Bearers {
 
     /// The delegate that a token stands for; `None` if it is not known here.
     pub fn find(&self, token: &str) -> Result<Option<Delegate>> {
+        let Some(name) = Bearers::name(token) else { return Ok(None) };
+        let Some(text) = read_file(&self.folder.join(name))? else { return Ok(None) };
+        Bearers::read(token, &text)
+    }
+
+    /// The name that a token is kept under; `None` if it is none of a grant.
+    pub fn name(token: &str) -> Option<String> {
         let digits = token.strip_prefix(PREFIX).unwrap_or_default();
-        if digits.len() != DIGITS || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Ok(None);
-        }
-        let (name, pad) = names(token);
-        let Some(kept) = self.kept(&self.folder.join(name.to_string()))? else { return Ok(None) };
+        let is_token =
+            digits.len() == DIGITS && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_token.then(|| names(token).0.to_string())
+    }
+
+    /// What is kept of a token here, to be kept elsewhere too: it is worth nothing without the token.
+    pub fn kept_text(&self, token: &str) -> Result<Option<Vec<u8>>> {
+        Bearers::name(token).map_or(Ok(None), |name| read_file(&self.folder.join(name)))
+    }
+
+    /// The delegate that a token stands for, by what is kept of it.
+    pub fn read(token: &str, text: &[u8]) -> Result<Option<Delegate>> {
+        let (_, pad) = names(token);
+        let Ok(kept) = serde_json::from_slice::<KeptBearer>(text) else { return Ok(None) };
         let sealed = decode_hex(&kept.sealed).and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
         let sealed =
             sealed.ok_or_else(|| Error::invalid("token", "what is kept of it is damaged"))?;
@@ -87,17 +103,6 @@ impl Bearers {
             *key = sealed ^ pad;
         }
         into_delegate(kept.file, Some(SigningKey::from_bytes(&key)), None).map(Some)
-    }
-
-    fn kept(&self, path: &Path) -> Result<Option<KeptBearer>> {
-        let file = match std::fs::File::open(path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(failed(path, &error)),
-        };
-        let mut text = Vec::new();
-        file.take(FILE_BYTES_MAX).read_to_end(&mut text).map_err(|error| failed(path, &error))?;
-        Ok(serde_json::from_slice(&text).ok())
     }
 
     /// Forgets tokens whose grant is past its time, and refuses one more than there may be.
@@ -109,7 +114,9 @@ impl Bearers {
         for entry in entries.flatten() {
             let path = entry.path();
             // What cannot be read may be one that is being written.
-            let ended = self.kept(&path)?.is_some_and(|kept| has_ended(&kept.file, now));
+            let kept =
+                read_file(&path)?.and_then(|text| serde_json::from_slice::<KeptBearer>(&text).ok());
+            let ended = kept.is_some_and(|kept| has_ended(&kept.file, now));
             if !ended || std::fs::remove_file(&path).is_err() {
                 left += 1;
             }
@@ -121,6 +128,17 @@ impl Bearers {
         Err(Error::new(ErrorCode::TooMany, Fault::Conflict, message)
             .with_hint("let some expire, or give grants a shorter time"))
     }
+}
+
+fn read_file(path: &Path) -> Result<Option<Vec<u8>>> {
+    let file = match std::fs::File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failed(path, &error)),
+    };
+    let mut text = Vec::new();
+    file.take(FILE_BYTES_MAX).read_to_end(&mut text).map_err(|error| failed(path, &error))?;
+    Ok(Some(text))
 }
 
 fn has_ended(file: &GrantFile, now: Millis) -> bool {

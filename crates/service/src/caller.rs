@@ -112,6 +112,8 @@ pub struct Caller {
     pub project: Option<String>,
     /// Makes a retry return the first answer instead of acting again.
     pub idempotency_key: Option<String>,
+    /// Of a shared ledger: satisfied with a copy of at least so many entries. Absent: with all there are.
+    pub at_least: Option<u64>,
     pub environment: Arc<dyn Environment>,
     /// Absent for the owner; what is done under a grant is done in its name.
     pub delegate: Option<Arc<Delegate>>,
@@ -132,6 +134,7 @@ impl Caller {
             person_home: None,
             project: None,
             idempotency_key: None,
+            at_least: None,
             environment,
             delegate: None,
             run: None,

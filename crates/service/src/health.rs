@@ -18,7 +18,7 @@ impl Service {
     pub fn health(&self, caller: &Caller, _: HealthRequest) -> Result<HealthAnswer> {
         crate::access::for_owner(caller)?;
         let mut actors = Vec::new();
-        for actor in self.home.actors()? {
+        for actor in self.home.actors_here()? {
             let mut health = ActorHealth { actor: actor.to_string(), ..ActorHealth::default() };
             health.problem = self.look_at(caller, &actor, &mut health).err().map(Into::into);
             match self.project_table(&actor) {

@@ -78,6 +78,7 @@ mod save_many;
 mod score;
 mod search;
 mod session;
+mod shared_actor;
 mod stats;
 mod timeline;
 mod upkeep;
@@ -99,6 +100,7 @@ use kernel::{Digest, Options, Reading, RenewalWatch};
 
 use embedders::active::ActiveEmbedder;
 use journal_tail::JournalTail;
+use shared_actor::WriteAllowance;
 use usage::PendingUses;
 
 pub use agent_past::{FollowScope, ToolFact, ToolIntent};
@@ -107,6 +109,7 @@ pub use delegate::Delegate;
 pub use error::{Error, Result};
 pub use hooks::{StatedCounts, stated_precision};
 pub use past::{ItemBody, PastItem, SessionSpan, TurnOutline, WorkSpan};
+pub use shared_actor::ActorLimits;
 
 /// Locks that saves of the same thing share, so that two of them never both find it missing.
 const STRIPES: usize = 64;
@@ -164,6 +167,8 @@ pub struct Service {
     home: Home,
     options: Options,
     settings: Settings,
+    /// Of actors whose truth is in a shared ledger.
+    limits: ActorLimits,
     states: Mutex<BTreeMap<ActorName, Arc<ActorState>>>,
     /// `None`: only the built-in model is ever used.
     embedders: Option<ActiveEmbedder>,
@@ -179,12 +184,14 @@ struct ActorState {
     tail: Mutex<JournalTail>,
     pending: Mutex<PendingUses>,
     saves: Vec<Mutex<()>>,
+    writes: WriteAllowance,
 }
 
 impl ActorState {
     fn new() -> ActorState {
         let saves = (0..STRIPES).map(|_| Mutex::default()).collect();
-        ActorState { tail: Mutex::default(), pending: Mutex::default(), saves }
+        let writes = WriteAllowance::default();
+        ActorState { tail: Mutex::default(), pending: Mutex::default(), saves, writes }
     }
 
     /// Held while something that must be there once is looked for and made.
@@ -219,7 +226,8 @@ impl Service {
         let states = Mutex::default();
         let past = agent_past::PastStore::new(&folder);
         let told = Mutex::new(hooks::ToldLog::new(&folder));
-        Service { folder, home, options, settings, states, embedders: None, past, told }
+        let limits = ActorLimits::default();
+        Service { folder, home, options, settings, limits, states, embedders: None, past, told }
     }
 
     /// Operations that use the embedder which the home's configuration chooses, and notice when it chooses another.
@@ -238,7 +246,7 @@ impl Service {
     #[must_use]
     pub fn telling(mut self, renewing: RenewalWatch) -> Service {
         self.options.renewing = renewing;
-        self.home = Home::new(&self.folder, self.options.clone(), HomeLimits::default());
+        self.home = self.opened_home();
         self
     }
 

@@ -77,6 +77,7 @@ codes! {
     TooManyCalls "too_many_calls",
     TooManyConnections "too_many_connections",
     // About the store.
+    Behind "behind",
     Busy "busy",
     Closed "closed",
     Corrupt "corrupt",

@@ -1,6 +1,7 @@
 //! The commands, one file each, in folders by what they are about.
 
 pub(crate) mod grants;
+pub(crate) mod ledger;
 pub(crate) mod memories;
 pub(crate) mod mind;
 pub(crate) mod models;

@@ -6,5 +6,6 @@
 
 pub(crate) mod evaluation;
 pub(crate) mod grants;
+pub(crate) mod ledger;
 pub(crate) mod streams;
 pub(crate) mod words;

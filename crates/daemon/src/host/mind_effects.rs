@@ -52,7 +52,10 @@ impl Host {
     pub(crate) fn tick_minds(&self, caller: &Caller) -> Result<()> {
         self.minds.serve();
         for actor in self.service.used_actors(DEFAULT_ACTOR)? {
-            if self.minds.is_ending() || !self.service.home().has(&actor) {
+            if self.minds.is_ending()
+                || !self.tends(actor.as_str())
+                || !self.service.home().has(&actor)
+            {
                 continue;
             }
             let caller = Caller { actor, by: proposal::BY.to_owned(), ..caller.clone() };

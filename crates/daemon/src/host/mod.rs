@@ -19,9 +19,10 @@ mod run_ends;
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use api::{DEFAULT_ACTOR, ErrorCode, Fault};
+use cluster::Node;
 use kernel::memory::Millis;
 use service::Service;
 use service::error::{Error, Result};
@@ -52,6 +53,8 @@ pub struct Host {
     /// What talents wrote.
     pub(crate) outputs: OutputIndex,
     pub(crate) feed: MemoryFeed,
+    /// Of a cluster: this node.
+    node: OnceLock<Arc<Node>>,
 }
 
 impl Host {
@@ -70,6 +73,7 @@ impl Host {
             tools: Mutex::default(),
             outputs,
             feed: MemoryFeed::default(),
+            node: OnceLock::new(),
         }
     }
 
@@ -81,6 +85,22 @@ impl Host {
         let home = self.service.home();
         self.minds.release(|actor| used.contains(actor) || home.if_open(actor).is_some());
         Ok(())
+    }
+
+    /// From now on this host is a node of a cluster.
+    pub(crate) fn join(&self, node: Arc<Node>) {
+        // A host joins once, when its daemon begins to serve.
+        let _ = self.node.set(node);
+    }
+
+    /// The node of a cluster that this is, if it is one.
+    pub fn node(&self) -> Option<&Arc<Node>> {
+        self.node.get()
+    }
+
+    /// True if the mind of this actor is at work here: in a cluster, each has one node.
+    pub(crate) fn tends(&self, actor: &str) -> bool {
+        self.node().is_none_or(|node| node.is_here(actor))
     }
 
     pub fn folder(&self) -> &Path {

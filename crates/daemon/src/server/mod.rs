@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use api::{DEFAULT_ACTOR, Error, ErrorCode, Fault, Result};
 use client::connection::DaemonClient;
 use client::place::{DaemonPlace, failed};
+use cluster::PostgresLedger;
 use kernel::actor::ActorName;
 use service::config::http::HttpServerSettings;
 use service::{Caller, Environment, Service, Settings, SystemEnvironment, renewal};
@@ -24,6 +25,7 @@ use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{MissedTickBehavior, interval, sleep_until};
 
+use crate::cluster_host::{ClusterOptions, follow, told};
 use crate::host::Host;
 use crate::talents_host::{TalentsHost, TalentsSettings};
 use command::RunCommand;
@@ -62,6 +64,8 @@ pub struct ServeOptions {
     pub variables: BTreeMap<String, String>,
     /// Ends after this long without a connection; never if absent.
     pub idle: Option<Duration>,
+    /// Is a node of a cluster.
+    pub cluster: Option<ClusterOptions>,
     /// Serves HTTP as well.
     pub http: Option<HttpServerSettings>,
     /// Runs talents.
@@ -94,7 +98,10 @@ pub struct HttpParts {
 pub enum HttpState {
     /// Nobody asked for it.
     Off,
-    At(SocketAddr),
+    At {
+        address: SocketAddr,
+        is_tls: bool,
+    },
     /// It could not listen; the daemon serves its socket all the same.
     Failed(String),
 }
@@ -103,14 +110,14 @@ impl HttpState {
     /// Where to reach it.
     pub fn address(&self) -> Option<String> {
         match self {
-            HttpState::At(address) => Some(format!("http://{address}")),
+            HttpState::At { address, is_tls } => Some(format!("{}://{address}", scheme(*is_tls))),
             _ => None,
         }
     }
 
     /// Where a link opens the page. An address that means every one of the machine is reached at its own.
     pub fn page(&self, link: &str) -> Option<String> {
-        let HttpState::At(address) = self else { return None };
+        let HttpState::At { address, is_tls } = self else { return None };
         let mut address = *address;
         if address.ip().is_unspecified() {
             address.set_ip(match address.ip() {
@@ -118,7 +125,7 @@ impl HttpState {
                 IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
             });
         }
-        Some(format!("http://{address}/open/{link}"))
+        Some(format!("{}://{address}/open/{link}", scheme(*is_tls)))
     }
 
     pub fn problem(&self) -> Option<&str> {
@@ -127,6 +134,10 @@ impl HttpState {
             _ => None,
         }
     }
+}
+
+fn scheme(is_tls: bool) -> &'static str {
+    if is_tls { "https" } else { "http" }
 }
 
 /// What connections share.
@@ -174,8 +185,16 @@ pub fn serve(
     let service = Service::new(&place.home, options.settings.clone(), OWN_WAIT)
         .with_embedder(options.variables.clone(), options.talents.environment.clone())
         .telling(renewal::told(|line| tracing::info!("{line}")));
+    let (ledger, service) = match &options.cluster {
+        None => (None, service),
+        Some(cluster) => {
+            let (ledger, service) = cluster.share(service)?;
+            ledger.wait(ledger.check()).map_err(told)?;
+            (Some(ledger), service)
+        }
+    };
     let host = Arc::new(Host::new(service, options.variables.clone()));
-    let outcome = runtime.block_on(live(place, options, Arc::clone(&host), ready));
+    let outcome = runtime.block_on(live(place, options, (Arc::clone(&host), ledger), ready));
     // Everything that blocks has ended or had its grace; what is left must not keep the process.
     runtime.shutdown_timeout(Duration::from_secs(1));
     let closed = host.service.close(SystemEnvironment.now()?);
@@ -210,7 +229,7 @@ pub enum ServeOutcome {
 async fn live(
     place: &DaemonPlace,
     options: &ServeOptions,
-    host: Arc<Host>,
+    (host, ledger): (Arc<Host>, Option<Arc<PostgresLedger>>),
     ready: impl FnOnce(&HttpState, &OwnerKeys),
 ) -> Result<()> {
     // The lock is ours, so whatever lies here was left behind.
@@ -226,7 +245,19 @@ async fn live(
     let (end, mut ending) = watch::channel(false);
     // What an earlier daemon left is ended before anybody is answered.
     let talents = talents(place, options, &host).await;
-    let (web, web_task) = web(options, &host, &owner, talents.as_ref().ok(), &ending).await;
+    let bound = bind(options).await;
+    let following = match (&options.cluster, &ledger, &bound) {
+        (Some(cluster), Some(ledger), Some(Ok((_, address)))) => {
+            let is_tls = options.http.as_ref().is_some_and(HttpServerSettings::is_tls);
+            let node = cluster.join(ledger, &place.home, (*address, is_tls)).await?;
+            tracing::info!(node = node.name(), url = node.url(), ledger = ledger.place(), "joined");
+            host.join(Arc::clone(&node));
+            let following = follow(Arc::clone(&host), node, cluster.cache_bytes, ending.clone());
+            Some(tokio::spawn(following))
+        }
+        _ => None,
+    };
+    let (web, web_task) = web(options, bound, &host, &owner, talents.as_ref().ok(), &ending).await;
     let shared = Arc::new(ServerState {
         host,
         place: place.clone(),
@@ -322,6 +353,11 @@ async fn live(
     if tokio::time::timeout(GRACE, finished).await.is_err() {
         tracing::warn!("some requests did not finish in time");
     }
+    if let Some(task) = following
+        && tokio::time::timeout(WEB_GRACE, task).await.is_err()
+    {
+        tracing::debug!("the others find out by themselves that this node is gone");
+    }
     if let Some(mut task) = web_task
         && tokio::time::timeout(WEB_GRACE, &mut task).await.is_err()
     {
@@ -345,15 +381,29 @@ async fn talents(
     })
 }
 
-/// Listens for HTTP if that is wanted. A port that somebody else has is no reason not to serve the socket.
+/// Where HTTP listens, if that is wanted.
+type BoundListener = std::io::Result<(TcpListener, SocketAddr)>;
+
+async fn bind(options: &ServeOptions) -> Option<BoundListener> {
+    let http = options.http.as_ref()?;
+    Some(TcpListener::bind(http.address).await.and_then(|listener| {
+        let address = listener.local_addr()?;
+        Ok((listener, address))
+    }))
+}
+
+/// Serves HTTP if that is wanted. A port that somebody else has is no reason not to serve the socket.
 async fn web(
     options: &ServeOptions,
+    bound: Option<BoundListener>,
     host: &Arc<Host>,
     owner: &Arc<OwnerKeys>,
     talents: Option<&Arc<TalentsHost>>,
     ending: &watch::Receiver<bool>,
 ) -> (HttpState, Option<JoinHandle<()>>) {
-    let Some(http) = options.http.clone() else { return (HttpState::Off, None) };
+    let (Some(http), Some(bound)) = (options.http.clone(), bound) else {
+        return (HttpState::Off, None);
+    };
     let parts = |listener, settings| HttpParts {
         listener,
         settings,
@@ -362,10 +412,6 @@ async fn web(
         talents: talents.cloned(),
         ending: ending.clone(),
     };
-    let bound = TcpListener::bind(http.address).await.and_then(|listener| {
-        let address = listener.local_addr()?;
-        Ok((listener, address))
-    });
     match bound {
         Ok((listener, address)) => {
             // The port of the mind's own documents. Whoever has it may keep it.
@@ -374,8 +420,9 @@ async fn web(
             {
                 tokio::spawn(answer((options.serve_http)(parts(listener, second))));
             }
+            let is_tls = http.is_tls();
             let task = tokio::spawn(answer((options.serve_http)(parts(listener, http))));
-            (HttpState::At(address), Some(task))
+            (HttpState::At { address, is_tls }, Some(task))
         }
         Err(error) => {
             let why = format!("cannot listen on {}: {error}", http.address);

@@ -322,7 +322,7 @@ fn tool_servers(sources: &TalentSources, hub: &Hub) -> Result<Option<Arc<ToolSer
 async fn settle(host: &Arc<Host>) {
     let host = Arc::clone(host);
     let work = tokio::task::spawn_blocking(move || {
-        for actor in host.service.home().actors().map_err(service::Error::from)? {
+        for actor in host.service.home().actors_here().map_err(service::Error::from)? {
             host.settle_channels(&Caller::new(actor, mind::proposal::BY))?;
         }
         Ok::<(), Error>(())

@@ -31,7 +31,7 @@ use crate::error::{Error, Result};
 use crate::find::{FindAnswer, Query};
 use crate::grants::Permission;
 use crate::hook::{JournalHook, SharedState};
-use crate::ledger::{LedgerKey, LedgerStorage, SharedSource};
+use crate::ledger::{LedgerKey, LedgerStorage, LedgerVisit, SharedSource};
 use crate::limits::{BULK_BYTES_MAX, BULK_COMMANDS_MAX};
 use crate::rebuild::{self, VerifyReport};
 use crate::scrub::{ScrubState, Scrubber};
@@ -364,6 +364,11 @@ impl Cortex {
             self.scrubber.heal();
         }
         self.storage.settle()
+    }
+
+    /// Visits entries and bodies from `from` on, as the ledger holds them. Nothing to visit where there are no files.
+    pub fn visit_ledger(&self, from: u64, visit: &mut LedgerVisit<'_>) -> Result<()> {
+        self.files.as_ref().map_or(Ok(()), |files| files.ledger().read(from, visit))
     }
 
     /// Bytes of all its files.

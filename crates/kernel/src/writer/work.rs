@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::{Duration, Instant};
 
 use proof::actor::ActorName;
@@ -21,7 +21,7 @@ use crate::hook::{Prepare, PreparedBody};
 use crate::limits::{GROUP_BYTES_MAX, GROUP_COMMANDS_MAX};
 use crate::rebuild;
 use crate::scrub::Scrubber;
-use crate::store::{SCRUB_KEY, Side, Space, Storage, WriteSet};
+use crate::store::{SCRUB_KEY, Side, Space, Storage, View, WriteSet};
 use crate::validate::check_reason;
 
 /// The longest the writer waits for callers it expects.
@@ -68,37 +68,57 @@ impl WriterThread {
             let mut waiting = gather(jobs, first, last_group, (last_took / 2).min(PATIENCE_MAX));
             last_group = waiting.len();
             let started = Instant::now();
+            let asked = take_catch_ups(&mut waiting);
+            let mut appended = false;
             while let Some(job) = waiting.pop_front() {
                 match job {
-                    Job::Close => return,
+                    Job::Close => {
+                        self.answer_catch_ups(asked, appended);
+                        return;
+                    }
                     Job::Rebuild(mut progress, answer) => {
                         let outcome = self.rebuild(&mut *progress);
                         reply(&answer, outcome);
                     }
-                    Job::CatchUp(answer) => {
-                        let outcome = self.catch_up();
-                        reply(&answer, outcome);
-                    }
+                    Job::CatchUp(answer) => self.answer_catch_ups(vec![answer], false),
                     first => {
                         waiting.push_front(first);
-                        self.commit_group(&mut waiting);
+                        appended |= self.commit_group(&mut waiting);
                     }
                 }
             }
+            self.answer_catch_ups(asked, appended);
             last_took = started.elapsed();
         }
     }
 
+    /// Answers all who wanted to know what other nodes wrote with one look. An append that succeeded after they asked
+    /// was one: it came behind the last entry there was.
+    fn answer_catch_ups(&mut self, asked: Vec<SyncSender<Result<u64>>>, appended: bool) {
+        if asked.is_empty() {
+            return;
+        }
+        let outcome = if appended && !self.is_poisoned() { self.size() } else { self.catch_up() };
+        for answer in asked {
+            reply(&answer, outcome.clone());
+        }
+    }
+
+    fn size(&self) -> Result<u64> {
+        let reader = self.storage.reader()?;
+        Ok(View::new(&*reader, self.side).counters()?.size)
+    }
+
     /// Takes commands from the front until something else comes, and makes them durable together. If another node wrote
-    /// first, they are judged again by what is there now.
-    fn commit_group(&mut self, waiting: &mut VecDeque<Job>) {
+    /// first, they are judged again by what is there now. True if something was appended.
+    fn commit_group(&mut self, waiting: &mut VecDeque<Job>) -> bool {
         let mut held = Vec::new();
         let mut outcome = self.try_group(waiting, &mut held);
         for _ in 0..OVERTAKEN_MAX {
             if !matches!(outcome, Err(Error::Overtaken)) {
                 break;
             }
-            outcome = self.catch_up().map(drop);
+            outcome = self.catch_up().map(|_| false);
             if outcome.is_ok() {
                 // In front of whoever came later, in their own order.
                 let again = held.drain(..).rev().map(HeldJob::into_job);
@@ -106,21 +126,26 @@ impl WriterThread {
                 outcome = self.try_group(waiting, &mut held);
             }
         }
+        let appended = matches!(outcome, Ok(true));
+        let outcome = outcome.map(drop);
         for job in held {
             job.answer(&outcome);
         }
+        appended
     }
 
-    fn try_group(&mut self, waiting: &mut VecDeque<Job>, held: &mut Vec<HeldJob>) -> Result<()> {
+    /// True if something was appended.
+    fn try_group(&mut self, waiting: &mut VecDeque<Job>, held: &mut Vec<HeldJob>) -> Result<bool> {
         match self.stage_group(waiting, held) {
-            Ok(rows) if rows.is_empty() => Ok(()),
+            Ok(rows) if rows.is_empty() => Ok(false),
             Ok(rows) => {
                 let is_erasure = rows.get(Space::Engine, SCRUB_KEY).is_some();
                 // The bytes are gone from the ledger with the commit. Copies in the derived file go while others write.
-                self.commit(&rows).inspect(|()| {
+                self.commit(&rows).map(|()| {
                     if is_erasure {
                         self.scrubber.request();
                     }
+                    true
                 })
             }
             Err(error) => {
@@ -251,6 +276,22 @@ fn gather(
         }
     }
     waiting
+}
+
+/// Takes out whoever wants to know what other nodes wrote.
+fn take_catch_ups(waiting: &mut VecDeque<Job>) -> Vec<SyncSender<Result<u64>>> {
+    if !waiting.iter().any(|job| matches!(job, Job::CatchUp(_))) {
+        return Vec::new();
+    }
+    let (mut asked, mut rest) = (Vec::new(), VecDeque::new());
+    for job in waiting.drain(..) {
+        match job {
+            Job::CatchUp(answer) => asked.push(answer),
+            other => rest.push_back(other),
+        }
+    }
+    *waiting = rest;
+    asked
 }
 
 fn take_command(waiting: &mut VecDeque<Job>) -> Option<Job> {

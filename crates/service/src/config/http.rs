@@ -3,6 +3,7 @@
 //! What must stay true: an address that others can reach needs a token, and the token itself is kept nowhere.
 
 use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
 
 use api::{ErrorCode, Fault};
 use kernel::Digest;
@@ -17,6 +18,8 @@ pub struct HttpServerSettings {
     /// Names under which it may be reached, beside those of this machine.
     pub hosts: Vec<String>,
     pub token: Option<Digest>,
+    /// The certificate that is shown, and its key.
+    pub tls: Option<(PathBuf, PathBuf)>,
 }
 
 impl std::fmt::Debug for HttpServerSettings {
@@ -35,8 +38,7 @@ impl std::fmt::Debug for HttpServerSettings {
 const TOKEN_BYTES_MIN: usize = 16;
 
 impl HttpServerSettings {
-    /// `hosts`: names under which it may be reached, beside those of this machine. An address that others can reach
-    /// needs a token.
+    /// `hosts`: names under which it may be reached, beside those of this machine.
     pub fn new(
         ip: IpAddr,
         port: u16,
@@ -48,14 +50,25 @@ impl HttpServerSettings {
             let message = format!("the HTTP token has fewer than {TOKEN_BYTES_MIN} bytes");
             return Err(wrong(message));
         }
-        if !ip.is_loopback() && token.is_none() {
-            let message = format!("http.host {ip} can be reached by others, and no token is set");
-            return Err(wrong(message)
-                .with_hint("set the variable that http.token_env names, or http.token_file"));
-        }
         let token = token.map(token_digest);
         let (address, second_port) = (SocketAddr::new(ip, port), None);
-        Ok(HttpServerSettings { address, second_port, hosts, token })
+        Ok(HttpServerSettings { address, second_port, hosts, token, tls: None })
+    }
+
+    /// An address that others can reach needs a token.
+    pub fn check_token(&self) -> Result<()> {
+        let ip = self.address.ip();
+        if ip.is_loopback() || self.token.is_some() {
+            return Ok(());
+        }
+        let message = format!("http.host {ip} can be reached by others, and no token is set");
+        Err(Error::new(ErrorCode::Config, Fault::Caller, message)
+            .with_hint("set the variable that http.token_env names, or http.token_file"))
+    }
+
+    /// True if HTTP is HTTPS.
+    pub fn is_tls(&self) -> bool {
+        self.tls.is_some()
     }
 
     /// Answers on this port of the machine as well, if nobody else has it.

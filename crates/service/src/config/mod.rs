@@ -207,8 +207,16 @@ impl Config {
         self.is_on("http.background")
     }
 
-    /// Where HTTP listens and who is let in. The token comes from a variable or a file, never from the configuration.
+    /// Where HTTP listens and who is let in: an address that others can reach needs a token.
     pub fn http(&self, variables: &BTreeMap<String, String>) -> Result<HttpServerSettings> {
+        let http = self.http_of_node(variables)?;
+        http.check_token()?;
+        Ok(http)
+    }
+
+    /// The same for a node of a cluster, whose tokens are in the ledger. A token of its own comes from a variable or a
+    /// file, never from the configuration.
+    pub fn http_of_node(&self, variables: &BTreeMap<String, String>) -> Result<HttpServerSettings> {
         let wrong = |message: String| Error::new(ErrorCode::Config, Fault::Caller, message);
         let host = self.text("http.host").unwrap_or("127.0.0.1");
         let ip = if host == "localhost" { "127.0.0.1" } else { host }.parse::<IpAddr>();
@@ -232,7 +240,12 @@ impl Config {
                 None => None,
             },
         };
-        let http = HttpServerSettings::new(ip, port, hosts.collect(), token.as_deref())?;
+        let mut http = HttpServerSettings::new(ip, port, hosts.collect(), token.as_deref())?;
+        http.tls = match (self.text("http.tls_cert"), self.text("http.tls_key")) {
+            (Some(cert), Some(key)) => Some((cert.into(), key.into())),
+            (None, None) => None,
+            _ => return Err(wrong("http.tls_cert and http.tls_key belong together".to_owned())),
+        };
         // Whoever sets another port wants that one: then nothing else is listened on.
         let second = u16::try_from(self.number("http.second_port")).ok();
         Ok(http.with_second_port(second.filter(|second| *second > 0 && port == DEFAULT_PORT)))
@@ -241,6 +254,20 @@ impl Config {
     /// After how long without a connection a daemon that nobody asked for ends.
     pub fn idle(&self) -> Duration {
         Duration::from_secs(self.number("daemon.idle_seconds"))
+    }
+}
+
+/// A value as people may see it: without the password of an address.
+pub fn shown(name: &str, value: &Value) -> Value {
+    let hidden = |url: &str| {
+        let (scheme, rest) = url.split_once("://")?;
+        let (user, place) = rest.rsplit_once('@')?;
+        let (user, _) = user.split_once(':')?;
+        Some(format!("{scheme}://{user}:***@{place}"))
+    };
+    match value.as_str().filter(|_| name == "ledger.url").and_then(hidden) {
+        Some(text) => Value::String(text),
+        None => value.clone(),
     }
 }
 

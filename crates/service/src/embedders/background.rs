@@ -89,7 +89,8 @@ impl Background {
     pub fn run(&self, home: &Home, ready: &OpenEmbedder, now: Millis) -> Result<u64, EmbedError> {
         let Ok(_turn) = self.turn.try_lock() else { return Ok(0) };
         let mut embedded = 0;
-        for actor in home.actors()? {
+        // Of a shared ledger, those that this node serves have files here.
+        for actor in home.actors_here()? {
             if self.ending.load(Ordering::SeqCst) {
                 break;
             }

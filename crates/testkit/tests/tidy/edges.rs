@@ -1,7 +1,7 @@
 //! The crates of the workspace and what each may depend on, as data. `crates` checks it.
 
 /// Normal and build dependencies between our own crates, from the bottom up. A crate that is not listed is refused.
-pub(crate) const ALLOWED: [(&str, &[&str]); 20] = [
+pub(crate) const ALLOWED: [(&str, &[&str]); 21] = [
     ("proof", &[]),
     ("api", &[]),
     // One table of secrets, for memories and for the past.
@@ -17,10 +17,14 @@ pub(crate) const ALLOWED: [(&str, &[&str]); 20] = [
     ("service", &["api", "embed", "kernel", "mind", "past", "proof", "recall", "redact"]),
     ("transfer", &["api", "kernel", "service"]),
     ("client", &["api", "proof"]),
-    ("daemon", &["api", "client", "kernel", "llm", "mind", "recall", "service", "talents"]),
+    ("cluster", &["kernel", "proof"]),
+    (
+        "daemon",
+        &["api", "client", "cluster", "kernel", "llm", "mind", "recall", "service", "talents"],
+    ),
     // `mcp` also serves the tools of one talent to command line tools.
     ("mcp", &["api", "llm", "proof", "talents"]),
-    ("http", &["api", "daemon", "mcp", "proof", "service", "talents", "transfer"]),
+    ("http", &["api", "cluster", "daemon", "mcp", "proof", "service", "talents", "transfer"]),
     ("tui", &["api", "client", "proof"]),
     ("agents", &["proof"]),
     ("cli", &[ANY]),

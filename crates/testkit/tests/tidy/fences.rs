@@ -12,8 +12,10 @@ use crate::source::Source;
 const PROGRAM: &str = "cli";
 
 /// The crates behind the contract.
-const BEHIND: [&str; 9] =
-    ["daemon", "embed", "kernel", "llm", "mind", "recall", "service", "talents", "transfer"];
+const BEHIND: [&str; 10] = [
+    "cluster", "daemon", "embed", "kernel", "llm", "mind", "recall", "service", "talents",
+    "transfer",
+];
 
 /// The modules that know who answers: files, and folders with a slash.
 const WIRING: [&str; 5] = ["failure.rs", "invocation.rs", "lib.rs", "process.rs", "wiring/"];

@@ -14,6 +14,7 @@ use client::connection::DaemonClient;
 use client::place::DaemonPlace;
 use client::protocol::CommandLine;
 use client::start::StartReport;
+use daemon::cluster_settings;
 use daemon::server::command::CommandContext;
 use daemon::server::owner::OwnerKeys;
 use daemon::server::{self, ServeOptions, ServeOutcome};
@@ -42,8 +43,13 @@ const LOOK: Duration = Duration::from_secs(1);
 #[command(after_help = "Examples:
   cortex serve
   cortex --home /srv/cortex serve
-  CORTEX_PORT=8080 cortex serve")]
+  CORTEX_PORT=8080 cortex serve
+  cortex serve --ledger postgres://cortex@db/cortex")]
 pub(crate) struct ServeArgs {
+    /// Be a node of a cluster: the memories are in this PostgreSQL database, made by `cortex ledger init`
+    /// [env: CORTEX_LEDGER_URL]
+    #[arg(long, value_name = "URL")]
+    ledger: Option<String>,
     // For agents and hooks: say when ready, end when idle.
     #[arg(long, hide = true)]
     background: bool,
@@ -177,8 +183,12 @@ fn serve_home(
     };
     let idle = args.background.then(|| config.idle());
     let idle = args.idle.map(Duration::from_secs).or(idle);
+    let cluster = cluster_settings::options(&config, args.ledger.as_deref(), &env.variables)?;
     let http = (!args.background || config.http_in_background())
-        .then(|| config.http(&env.variables))
+        .then(|| match &cluster {
+            None => config.http(&env.variables),
+            Some(_) => config.http_of_node(&env.variables),
+        })
         .transpose()?;
     // Callers over HTTP come and go; whoever wants them served wants a daemon that stays.
     let idle = idle.filter(|_| !args.background || http.is_none());
@@ -188,6 +198,7 @@ fn serve_home(
         settings: config.settings(),
         variables,
         idle,
+        cluster,
         http,
         talents,
         run_command: crate::run_for,

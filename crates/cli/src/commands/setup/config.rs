@@ -77,6 +77,7 @@ pub(crate) fn run(
             let config = config::load(&folder, &env.variables)?;
             let mut views = Vec::new();
             for (name, value, origin) in config.all() {
+                let value = &config::shown(name, value);
                 let key = config::KEYS.iter().find(|key| key.name == name);
                 let about = key.map_or("", |key| key.about);
                 if out.is_json() {

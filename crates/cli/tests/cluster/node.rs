@@ -1,0 +1,206 @@
+//! Nodes: the real program in a home of its own, and a client of a few lines.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// How long a client waits for anything.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The program, with none of the surroundings of whoever runs the tests.
+pub fn program(home: &TempDir) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cortex"));
+    for (name, _) in
+        std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("CORTEX_"))
+    {
+        command.env_remove(name);
+    }
+    command.env("CORTEX_HOME", home.path()).env("HOME", home.path());
+    command
+}
+
+/// Runs a command to its end and reads its JSON.
+pub fn run(home: &TempDir, arguments: &[&str]) -> Value {
+    let output = program(home).args(arguments).arg("--json").output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {said}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// Makes the ledger; returns the administrator's token.
+pub fn init(url: &str) -> String {
+    let home = TempDir::new().unwrap();
+    run(&home, &["ledger", "init", url])["token"].as_str().unwrap().to_owned()
+}
+
+#[derive(Debug)]
+pub struct Node {
+    child: Child,
+    pub home: TempDir,
+    pub port: u16,
+    url: String,
+    settings: Vec<(String, String)>,
+}
+
+impl Node {
+    pub fn start(url: &str, settings: &[(&str, &str)]) -> Node {
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        let settings: Vec<_> = settings.iter().map(owned).collect();
+        let (home, port) = (TempDir::new().unwrap(), super::postgres::free_port());
+        let child = spawn(&home, port, url, &settings);
+        Node { child, home, port, url: url.to_owned(), settings }
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub fn signal(&self, name: &str) {
+        let sent =
+            Command::new("kill").arg(format!("-{name}")).arg(self.pid().to_string()).status();
+        assert!(sent.unwrap().success());
+    }
+
+    /// Ends it without a chance to do anything.
+    pub fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Starts it again, with the same home at the same port.
+    pub fn resume(&mut self) {
+        self.child = spawn(&self.home, self.port, &self.url, &self.settings);
+    }
+
+    pub fn ask(&self, request: &Asked<'_>) -> Result<Reply, String> {
+        ask(self.port, request)
+    }
+
+    /// The same; an answer that is not a success is a failure.
+    pub fn get(&self, token: &str, path: &str) -> Value {
+        let reply = self.ask(&Asked { token, path, ..Asked::default() }).unwrap();
+        assert_eq!(reply.status, 200, "{path}: {}", reply.body);
+        reply.body
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        // One that has ended already is fine.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn spawn(home: &TempDir, port: u16, url: &str, settings: &[(String, String)]) -> Child {
+    let mut child = program(home)
+        .args(["serve", "--ledger", url])
+        .env("CORTEX_PORT", port.to_string())
+        .envs(settings.iter().cloned())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut said = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut said).unwrap();
+    assert!(said.contains("serves"), "{said}");
+    child
+}
+
+/// A request.
+#[derive(Clone, Debug)]
+pub struct Asked<'a> {
+    pub method: &'a str,
+    pub path: &'a str,
+    pub token: &'a str,
+    pub actor: Option<&'a str>,
+    pub headers: &'a [(&'a str, &'a str)],
+    pub body: Option<&'a Value>,
+}
+
+impl Default for Asked<'_> {
+    fn default() -> Self {
+        Asked { method: "GET", path: "/", token: "", actor: None, headers: &[], body: None }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Reply {
+    pub status: u16,
+    pub headers: Vec<(String, String)>,
+    pub body: Value,
+}
+
+impl Reply {
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(found, _)| found == name).map(|(_, value)| &**value)
+    }
+}
+
+/// Asks once. An error says that there was no answer, and nothing about what happened.
+pub fn ask(port: u16, asked: &Asked<'_>) -> Result<Reply, String> {
+    let told = |error: std::io::Error| error.to_string();
+    let address = std::net::SocketAddr::from(([127, 0, 0, 1], port));
+    let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(2)).map_err(told)?;
+    stream.set_read_timeout(Some(PATIENCE)).map_err(told)?;
+    let body = asked.body.map(ToString::to_string).unwrap_or_default();
+    let mut head = format!(
+        "{} {} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Length: {}\r\n",
+        asked.method,
+        asked.path,
+        body.len()
+    );
+    let token = format!("Bearer {}", asked.token);
+    let mut headers: Vec<(&str, &str)> = asked.headers.to_vec();
+    if !asked.token.is_empty() {
+        headers.push(("Authorization", &token));
+    }
+    if asked.body.is_some() {
+        headers.push(("Content-Type", "application/json"));
+    }
+    headers.extend(asked.actor.map(|actor| ("X-Cortex-Actor", actor)));
+    for (name, value) in headers {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    stream.write_all(format!("{head}\r\n{body}").as_bytes()).map_err(told)?;
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).map_err(told)?;
+    let text = String::from_utf8_lossy(&answer);
+    let (head, body) = text.split_once("\r\n\r\n").ok_or("no answer")?;
+    let mut lines = head.lines();
+    let status =
+        lines.next().and_then(|line| line.split(' ').nth(1)?.parse().ok()).ok_or("no status")?;
+    let header = |line: &str| {
+        let (name, value) = line.split_once(':')?;
+        Some((name.to_ascii_lowercase(), value.trim().to_owned()))
+    };
+    let headers: Vec<(String, String)> = lines.filter_map(header).collect();
+    let is_chunked =
+        headers.iter().any(|(name, value)| name == "transfer-encoding" && value == "chunked");
+    let body = if is_chunked { unchunked(body) } else { body.to_owned() };
+    // An answer that was cut off is none.
+    let length =
+        headers.iter().find(|(name, _)| name == "content-length").map(|(_, value)| value.clone());
+    if length.is_some_and(|length| length != body.len().to_string()) {
+        return Err("the answer was cut off".to_owned());
+    }
+    Ok(Reply { status, headers, body: serde_json::from_str(&body).unwrap_or(Value::String(body)) })
+}
+
+fn unchunked(mut text: &str) -> String {
+    let mut whole = String::new();
+    while let Some((size, rest)) = text.split_once("\r\n") {
+        let Ok(size) = usize::from_str_radix(size.trim(), 16) else { break };
+        if size == 0 || rest.len() < size {
+            break;
+        }
+        whole.push_str(&rest[..size]);
+        text = rest[size..].trim_start_matches("\r\n");
+    }
+    whole
+}
