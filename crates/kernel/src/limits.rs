@@ -91,6 +91,11 @@ pub const REWRITE_PENDING_BYTES_MAX: usize = 64 * 1_048_576;
 pub const SPILL_BYTES_MAX: u64 = 512 * 1_048_576;
 /// Bytes of a disk that a copy of the derived store leaves to others.
 pub const COPY_ROOM_LEFT_BYTES: u64 = 1_048_576;
+/// Bytes of a derived store whose pages the engine checks while everybody waits, which takes about as long as to read
+/// them. Of a larger one only rows are compared.
+pub const ENGINE_CHECK_BYTES_MAX: u64 = 64 * 1_048_576;
+/// How often a check begins anew since a memory was erased meanwhile.
+pub const VERIFY_ROUNDS_MAX: usize = 5;
 /// Damaged places that one open actor names.
 pub const DAMAGE_NOTES_MAX: usize = 1_024;
 

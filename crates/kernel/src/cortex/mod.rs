@@ -33,7 +33,7 @@ use crate::grants::Permission;
 use crate::hook::{JournalHook, SharedState};
 use crate::ledger::{LedgerKey, LedgerStorage, SharedSource};
 use crate::limits::{BULK_BYTES_MAX, BULK_COMMANDS_MAX};
-use crate::rebuild::{self, VerifyReport};
+use crate::rebuild::{self, RebuildReport, Remake, VerifyReport};
 use crate::scrub::{ScrubState, Scrubber};
 use crate::store::{DamageNote, DiskMedium, EngineOptions, Medium, RedbStorage, Storage};
 use crate::uri::Uri;
@@ -285,9 +285,21 @@ impl Cortex {
 
     // ---- the whole ----
 
-    /// Drops everything derived and makes it again from the journal. Returns the number of entries.
-    pub fn rebuild(&self, progress: Box<ProgressFn<'static>>) -> Result<u64> {
-        self.writer().rebuild(progress)
+    /// Makes everything derived again from the journal, beside what is there, while others read and write; then it takes
+    /// its place.
+    pub fn rebuild(&self, mut progress: Box<ProgressFn<'static>>) -> Result<RebuildReport> {
+        if self.is_poisoned() {
+            return Err(Error::Poisoned);
+        }
+        let mut remake = Remake::begin(&*self.storage, &self.actor, self.fresh_hooks())?;
+        remake.follow(&*self.storage, &mut *progress)?;
+        let report = self.writer().replace(remake)?;
+        progress(report.entries, report.entries);
+        Ok(report)
+    }
+
+    fn fresh_hooks(&self) -> Hooks {
+        Hooks::new(Commitments::new(self.actor.clone()), (self.options.hooks)())
     }
 
     /// Checks every byte of the store against the journal, with a scratch store in `scratch`.
@@ -338,7 +350,7 @@ impl Cortex {
         scratch: &dyn Storage,
         progress: &mut ProgressFn<'_>,
     ) -> Result<VerifyReport> {
-        let mut hooks = Hooks::new(Commitments::new(self.actor.clone()), (self.options.hooks)());
+        let mut hooks = self.fresh_hooks();
         rebuild::verify(&self.actor, &*self.storage, scratch, &mut hooks, progress)
     }
 

@@ -14,14 +14,14 @@ use super::gate::{gate, may_name};
 use super::held::{HeldJob, reply};
 use super::{Job, Submission};
 use crate::admit::{Admission, AdmittedCommand, Situation, admit, idempotency, recall_answer};
-use crate::batch::{Batch, Hooks, ProgressFn};
+use crate::batch::{Batch, Hooks};
 use crate::command::{Command, Receipt, Stamp};
 use crate::error::{Error, Result};
 use crate::hook::{Prepare, PreparedBody};
 use crate::limits::{GROUP_BYTES_MAX, GROUP_COMMANDS_MAX};
-use crate::rebuild;
+use crate::rebuild::{RebuildReport, Remake};
 use crate::scrub::Scrubber;
-use crate::store::{SCRUB_KEY, Side, Space, Storage, WriteSet};
+use crate::store::{SCRUB_KEY, Side, Space, Storage, View, WriteSet};
 use crate::validate::check_reason;
 
 /// The longest the writer waits for callers it expects.
@@ -71,8 +71,8 @@ impl WriterThread {
             while let Some(job) = waiting.pop_front() {
                 match job {
                     Job::Close => return,
-                    Job::Rebuild(mut progress, answer) => {
-                        let outcome = self.rebuild(&mut *progress);
+                    Job::Replace(remake, answer) => {
+                        let outcome = self.replace(*remake);
                         reply(&answer, outcome);
                     }
                     Job::CatchUp(answer) => {
@@ -205,21 +205,23 @@ impl WriterThread {
         }
     }
 
-    fn rebuild(&mut self, progress: &mut ProgressFn<'_>) -> Result<u64> {
+    /// Finishes a remake and goes on with it.
+    fn replace(&mut self, remake: Remake) -> Result<RebuildReport> {
         if self.is_poisoned() {
             return Err(Error::Poisoned);
         }
-        match rebuild::rebuild(&*self.storage, self.side, &mut self.hooks, progress) {
-            Ok((side, entries)) => {
-                self.side = side;
-                Ok(entries)
-            }
-            Err(error) => {
-                // The live side is untouched, but the hooks have followed the other one.
-                self.poisoned.store(true, Ordering::Release);
-                Err(error)
-            }
+        let report = remake.finish(&*self.storage, self.side)?;
+        self.side = Side::A;
+        let opened = self.storage.reader().and_then(|reader| {
+            let view = View::new(&*reader, self.side);
+            self.hooks.each(|hook| hook.open(&view))
+        });
+        if let Err(error) = opened {
+            // Nobody knows which state the hooks follow now.
+            self.poisoned.store(true, Ordering::Release);
+            return Err(error);
         }
+        Ok(report)
     }
 }
 
