@@ -68,6 +68,7 @@ mod prompt;
 mod proof;
 mod read;
 pub mod renewal;
+pub mod safekeeping;
 mod save;
 mod save_many;
 mod score;

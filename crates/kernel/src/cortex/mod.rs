@@ -31,7 +31,7 @@ use crate::error::{Error, Result};
 use crate::find::{FindAnswer, Query};
 use crate::grants::Permission;
 use crate::hook::{JournalHook, SharedState};
-use crate::ledger::{LedgerKey, LedgerStorage, SharedSource};
+use crate::ledger::{LedgerCheck, LedgerKey, LedgerStorage, SharedSource, check_ledger};
 use crate::limits::{BULK_BYTES_MAX, BULK_COMMANDS_MAX};
 use crate::rebuild::{self, RebuildReport, Remake, VerifyReport};
 use crate::scrub::{ScrubState, Scrubber};
@@ -246,8 +246,8 @@ impl Cortex {
         salt: Salt,
     ) -> Result<(FindAnswer, Receipt)> {
         let reading = self.read()?;
-        // The entry will carry this time, never the caller's if that lags: the find can then be made again.
-        let now = stamp.at.max(reading.view().counters()?.at);
+        // The entry will carry this time: the find can then be made again.
+        let now = stamp.entry_time(reading.view().counters()?.at);
         let found = reading.find(None, query, now)?;
         let roots = reading.roots()?;
         let results = found
@@ -352,6 +352,16 @@ impl Cortex {
     ) -> Result<VerifyReport> {
         let mut hooks = self.fresh_hooks();
         rebuild::verify(&self.actor, &*self.storage, scratch, &mut hooks, progress)
+    }
+
+    /// Reads the ledger once against its checksums and the hash tree, while others go on. Nothing is derived: `verify`
+    /// checks that too.
+    pub fn check_ledger(&self, progress: &mut ProgressFn<'_>) -> Result<LedgerCheck> {
+        let files = self.files()?;
+        let roots = self.read()?.roots()?;
+        let mut told = files.ledger().named_roots();
+        told.push((roots.size, roots.journal));
+        check_ledger(files.ledger(), roots.size, told, progress)
     }
 
     /// Damage that was met since the actor was opened, and gone around: each note names what was lost, or what was made

@@ -119,12 +119,7 @@ impl FileLedger {
     }
 
     /// A body as it is. One that is being overwritten is waited for: half of it is not damage.
-    fn body_part(
-        &self,
-        segment: &SegmentFile,
-        seq: u64,
-        location: Location,
-    ) -> Result<LedgerPart> {
+    fn body_part(&self, segment: &SegmentFile, seq: u64, location: Location) -> Result<LedgerPart> {
         let part = segment.body_part(seq, location)?;
         if part != LedgerPart::Damaged {
             return Ok(part);

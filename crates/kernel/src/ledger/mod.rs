@@ -34,6 +34,7 @@
 //! The derived store may be any number of frames behind the ledger, never ahead of it. What it lacks is replayed before
 //! anybody reads.
 
+mod check;
 mod copy;
 mod file;
 mod former;
@@ -46,6 +47,7 @@ mod segment_files;
 mod shared;
 mod storage;
 mod tail;
+mod time_line;
 mod watermark;
 
 use std::fmt;
@@ -54,6 +56,8 @@ use std::path::Path;
 
 use proof::Digest;
 
+pub(crate) use check::check_ledger;
+pub use check::{CHECK_PROBLEMS_MAX, LedgerCheck};
 pub use copy::RestorePoint;
 pub(crate) use copy::{LossRule, copy_entries};
 pub use file::FileLedger;

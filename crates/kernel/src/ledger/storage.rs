@@ -29,10 +29,12 @@ use super::{FileLedger, Frame, FrameEntry, Ledger, Location, SharedEntry, former
 use crate::birth::{birth, live_side};
 use crate::error::{Error, Result};
 use crate::keys::{self, TruthKey};
-use crate::limits::{COPY_ROOM_LEFT_BYTES, ENGINE_CHECK_BYTES_MAX, REWRITE_PENDING_BYTES_MAX, UNSYNCED_ENTRIES_MAX};
+use crate::limits::{
+    COPY_ROOM_LEFT_BYTES, ENGINE_CHECK_BYTES_MAX, REWRITE_PENDING_BYTES_MAX, UNSYNCED_ENTRIES_MAX,
+};
 use crate::store::{
-    DamageNote, EngineOptions, FreshCopy, Medium, RedbStorage, RowChanges, STORE_FILE, Space, Storage,
-    StoreFile, StoreReader, View, WriteSet,
+    DamageNote, EngineOptions, FreshCopy, Medium, RedbStorage, RowChanges, STORE_FILE, Space,
+    Storage, StoreFile, StoreReader, View, WriteSet,
 };
 
 pub struct LedgerStorage {

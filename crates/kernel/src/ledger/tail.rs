@@ -61,7 +61,8 @@ impl Tail {
         let frame_end = end.at;
         if let Some(mark) = mark.filter(|mark| mark.last > end.last && mark.segment >= first) {
             let lost = format!("entries {} to {}", end.last + 1, mark.last);
-            damage.push(DamageNote::new(lost, "were acknowledged, and the ledger has them no more"));
+            damage
+                .push(DamageNote::new(lost, "were acknowledged, and the ledger has them no more"));
             end.last = mark.last;
             end.at = if is_lost { segment.len()? } else { mark.end };
             end.is_torn = false;

@@ -36,7 +36,8 @@ pub(super) struct Watermark {
 
 impl Watermark {
     /// Of a ledger without frames.
-    const NOTHING: Watermark = Watermark { segment: 0, end: 0, last: 0, size: 0, root: Digest::ZERO };
+    const NOTHING: Watermark =
+        Watermark { segment: 0, end: 0, last: 0, size: 0, root: Digest::ZERO };
 
     fn to_bytes(self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(BYTES);

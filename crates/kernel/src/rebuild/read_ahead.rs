@@ -118,9 +118,7 @@ fn read_part(
 ) -> Vec<AheadEntry> {
     let upto = last.min(from.saturating_add(PART_ENTRIES - 1));
     match storage.reader() {
-        Ok(reader) => {
-            (from..=upto).map(|seq| AheadEntry::read(&*reader, seq, preparers)).collect()
-        }
+        Ok(reader) => (from..=upto).map(|seq| AheadEntry::read(&*reader, seq, preparers)).collect(),
         Err(error) => {
             let failed = |seq| AheadEntry { seq, found: Err(error.clone()), prepared: Vec::new() };
             (from..=upto).map(failed).collect()
@@ -146,7 +144,8 @@ pub(super) fn read_ahead<T>(
             scope.spawn(move || {
                 let mut from = first + nth * PART_ENTRIES;
                 // Nobody waits any more if it cannot be sent.
-                while from <= last && parts.send(read_part(storage, preparers, (from, last))).is_ok()
+                while from <= last
+                    && parts.send(read_part(storage, preparers, (from, last))).is_ok()
                 {
                     from += many as u64 * PART_ENTRIES;
                 }

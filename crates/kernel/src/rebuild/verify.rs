@@ -191,8 +191,9 @@ pub(crate) fn other_roots(
         if entries <= size {
             let found = log::root(view, entries)?;
             if found != told {
-                let reason =
-                    format!("with {entries} entries it has the root {found}, it was told as {told}");
+                let reason = format!(
+                    "with {entries} entries it has the root {found}, it was told as {told}"
+                );
                 notes.push(DamageNote::new("journal", reason));
             }
         }

@@ -23,9 +23,9 @@ use std::ops::ControlFlow;
 
 pub use cache_medium::CacheMedium;
 pub use disk::DiskMedium;
-pub use fresh_copy::FreshCopy;
 pub use engine::{EngineOptions, RedbStorage};
 pub(crate) use engine::{RowChanges, STORE_FILE};
+pub use fresh_copy::FreshCopy;
 pub use read_only::ReadOnlyMedium;
 pub use view::View;
 pub use write_set::WriteSet;

@@ -278,7 +278,7 @@ fn stage(
 ) -> Result<Receipt, Refusal> {
     let stamp = &request.stamp;
     let counters = batch.view().counters().map_err(Refusal::Batch)?;
-    let at = stamp.at.max(counters.at);
+    let at = stamp.entry_time(counters.at);
     if let Some(authority) = &request.authority
         && !may_name(&batch.view(), authority, &request.command).map_err(Refusal::Batch)?
     {
