@@ -381,8 +381,8 @@ fn no_page_of_the_derived_store_costs_a_memory() {
 #[test]
 fn a_damaged_ledger_costs_what_was_damaged() {
     let original = original();
-    // Without the derived store nobody knows whether the last frame was ever acknowledged: it is cut off.
-    for seq in 1..original.size {
+    // Without the derived store the watermark says that the last frame was acknowledged.
+    for seq in 1..=original.size {
         let disk = original.copy();
         let (file, record) = ledger::find(&disk, seq);
         ledger::edit(&disk, file, |bytes| bytes[record.entry.clone()].fill(0xff));

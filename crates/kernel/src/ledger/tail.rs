@@ -60,7 +60,10 @@ impl Tail {
         let mut end = find_end(&segment, from, last)?;
         let frame_end = end.at;
         if let Some(mark) = mark.filter(|mark| mark.last > end.last && mark.segment >= first) {
-            let lost = format!("entries {} to {}", end.last + 1, mark.last);
+            let lost = match end.last + 1 {
+                first if first == mark.last => format!("entry {first}"),
+                first => format!("entries {first} to {}", mark.last),
+            };
             damage
                 .push(DamageNote::new(lost, "were acknowledged, and the ledger has them no more"));
             end.last = mark.last;
