@@ -190,7 +190,9 @@ impl Ledger for FileLedger {
         };
         for segment in self.segments_from(from) {
             let is_last = segment.header.first == last_segment;
-            let end = if is_last { tail_end } else { segment.len()? };
+            let length = segment.len()?;
+            // What was acknowledged may reach beyond a file that was cut off since.
+            let end = if is_last { tail_end.min(length) } else { length };
             let is_marked = self.mark.0 >= segment.header.first && self.mark.0 < from;
             let mut at = if is_marked { self.mark.1 } else { SEGMENT_HEADER_BYTES as u64 };
             while let Some(frame) = segment.frame_from(at, end)? {

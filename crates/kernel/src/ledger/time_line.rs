@@ -52,11 +52,11 @@ mod tests {
         assert_eq!(entries_at(&ahead, 250), 4, "those of the wrong clock stand before 300");
         assert_eq!(entries_at(&ahead, 300), 5);
         assert_eq!(entries_at(&ahead, 10 * YEAR), 7);
-        let behind = [1_000, 2_000, 1, 2, 3_000, 4_000, 5_000];
+        let behind = [1_000, 2_000, 2_200, 1, 2, 3_000, 4_000, 5_000];
         assert_eq!(entries_at(&behind, 500), 0, "1970 is before everything");
-        assert_eq!(entries_at(&behind, 2_500), 4);
-        let an_hour_back = [1_000, 2_000, 3_000, 2_100, 3_100, 3_200];
-        assert_eq!(entries_at(&an_hour_back, 2_500), 2);
+        assert_eq!(entries_at(&behind, 2_500), 5);
+        let an_hour_ahead = [1_000, 2_000, 3_000, 2_100, 2_200, 3_100];
+        assert_eq!(entries_at(&an_hour_ahead, 2_150), 4);
         assert_eq!(entries_at(&[], 5), 0);
     }
 

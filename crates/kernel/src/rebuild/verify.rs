@@ -76,8 +76,8 @@ pub(crate) fn verify(
     progress: &mut ProgressFn<'_>,
 ) -> Result<VerifyReport> {
     for _ in 0..VERIFY_ROUNDS_MAX {
-        let report = verify_once(actor, storage, scratch, hooks, progress)?;
-        if report.is_clean() || !has_erasure_since(storage, report.entries)? {
+        let (report, size) = verify_once(actor, storage, scratch, hooks, progress)?;
+        if report.is_clean() || !has_erasure_since(storage, size)? {
             return Ok(report);
         }
         let mut empty = WriteSet::new();
@@ -96,7 +96,7 @@ fn has_erasure_since(storage: &dyn Storage, size: u64) -> Result<bool> {
     storage.commit(&WriteSet::new())?;
     let reader = storage.reader()?;
     let last = View::new(&*reader, Side::A).last_seq()?;
-    for seq in size + 1..=last {
+    for seq in size.saturating_add(1)..=last {
         if let Ok(Some(found)) = stored(&*reader, seq)
             && matches!(found.payload, Payload::Erase(_))
         {
@@ -106,13 +106,14 @@ fn has_erasure_since(storage: &dyn Storage, size: u64) -> Result<bool> {
     Ok(false)
 }
 
+/// Verifies one state. Also returns the last entry of it.
 fn verify_once(
     actor: &ActorName,
     storage: &dyn Storage,
     scratch: &dyn Storage,
     hooks: &mut Hooks,
     progress: &mut ProgressFn<'_>,
-) -> Result<VerifyReport> {
+) -> Result<(VerifyReport, u64)> {
     let mut report = VerifyReport { entries: 0, rows: 0, root: None, problems: Vec::new() };
     match storage.check() {
         // With readers open the engine cannot check itself now. The logical check below reads every row anyway.
@@ -123,15 +124,16 @@ fn verify_once(
         Ok(found) => found,
         Err(error) => {
             report.take(error)?;
-            return Ok(report);
+            return Ok((report, u64::MAX));
         }
     };
     let (side, reader) = reader;
+    let size = View::new(&*reader, side).last_seq()?;
     let of = (storage, &*reader as &dyn StoreReader, side);
     if let Err(error) = check(actor, of, scratch, hooks, progress, &mut report) {
         report.take(error)?;
     }
-    Ok(report)
+    Ok((report, size))
 }
 
 /// Replays the journal of `storage` into an empty `scratch`; the first problem is an error.
