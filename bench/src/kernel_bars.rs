@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use kernel::actor::ActorName;
@@ -154,6 +154,9 @@ fn everything_on(scratch: &Path, memories: usize) -> Outcome<()> {
         format!("{:.1?} / {:.1?}", asked.p50(), asked.p95()),
     );
     erasure(&cortex, memories)?;
+    rebuilt_beside_writers(&cortex, memories)?;
+    let bytes = cortex.size_bytes()? / cortex.read()?.view().counters()?.live();
+    row("disk per memory of 600 B, compact", format!("{bytes} B"), "", "<= 1,400 B", bytes <= 1_400);
     drop(cortex);
     killed(scratch, &folder, memories)
 }
@@ -217,6 +220,47 @@ fn erasure(cortex: &Cortex, memories: usize) -> Outcome<()> {
     let (is_done, took) = timed(|| cortex.wait_for_scrub(Duration::from_secs(3_600)));
     assert!(is_done, "{:?}", cortex.scrub_state());
     note("until it is gone from every file", format!("{took:.1?}"));
+    Ok(())
+}
+
+/// Everything is made again while somebody writes: how fast, and how long that one waits.
+fn rebuilt_beside_writers(cortex: &Cortex, memories: usize) -> Outcome<()> {
+    let alone = Samples::of(300, |i| drop(cortex.submit(request(i as u64)).expect("a valid memory")));
+    let is_over = AtomicBool::new(false);
+    let (report, took, cpu_took, beside) = std::thread::scope(|threads| {
+        let writer = threads.spawn(|| {
+            let mut times = Vec::new();
+            while !is_over.load(Ordering::Relaxed) {
+                let n = times.len() as u64;
+                times.push(timed(|| cortex.submit(request(n)).expect("a valid memory")).1);
+                // As an agent would, and not as fast as it can.
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            Samples::new(times)
+        });
+        let cpu_before = cpu();
+        let (report, took) = timed(|| cortex.rebuild(Box::new(|_, _| {})));
+        let cpu_took = cpu().saturating_sub(cpu_before);
+        is_over.store(true, Ordering::Relaxed);
+        (report, took, cpu_took, writer.join().expect("the writer wrote"))
+    });
+    let report = report?;
+    let rate = per_second(report.entries as usize, took);
+    row(
+        &format!("rebuild with recall beside a writer, at {memories}"),
+        format!("{rate:.0} entries/s"),
+        format!("{} entries in {took:.1?}, {:.1?} of CPU", report.entries, cpu_took),
+        ">= 10,000/s",
+        rate >= 10_000.0,
+    );
+    let slower = ratio(beside.p99(), alone.p99());
+    row(
+        "a write meanwhile, p50 / p99",
+        format!("{:.1?} / {:.1?}", beside.p50(), beside.p99()),
+        format!("before it {:.1?} / {:.1?}", alone.p50(), alone.p99()),
+        "p99 <= 2x",
+        slower <= 2.0,
+    );
     Ok(())
 }
 
@@ -335,7 +379,7 @@ fn whole(cortex: Cortex, scratch: &Path, folder: &Path, actor: &ActorName) -> Ou
     copy_folder(folder, &killed)?;
 
     let (entries, took) = timed(|| cortex.rebuild(Box::new(|_, _| {})));
-    let entries = entries?;
+    let entries = entries?.entries;
     assert_eq!(cortex.root()?, before, "a rebuild gives the same root");
     let rate = per_second(entries as usize, took);
     let beside = format!("{entries} entries");

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use kernel::store::{KeyRange, StoreReader, Side, Space, Storage, Visit, WriteSet};
+use kernel::store::{FreshCopy, KeyRange, StoreReader, Side, Space, Storage, Visit, WriteSet};
 use kernel::{Error, Result};
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
@@ -101,6 +101,14 @@ impl Storage for SqliteStorage {
             }
         }
         transaction.commit().map_err(failed)
+    }
+
+    fn begin_copy(&self) -> Result<FreshCopy> {
+        Err(Error::Storage("not part of the comparison".into()))
+    }
+
+    fn replace_by(&self, _: FreshCopy) -> Result<()> {
+        Err(Error::Storage("not part of the comparison".into()))
     }
 
     fn rewrite(&self) -> Result<()> {

@@ -25,6 +25,13 @@ pub(crate) fn run(trial: &mut Trial) -> Outcome {
             return Err(said.lines().next().unwrap_or_default().to_owned());
         }
     }
+    // Under a right clock again, a save is dated by it.
+    home.ok(&["--now", "2026-06-15T12:00:00Z", "save", "right again", "words"])?;
+    let export = home.ok(&["export"])?;
+    let dated = export.lines().find(|line| line.contains("right again"));
+    if !dated.is_some_and(|line| line.contains("2026-06-15T12:00:00") || line.contains("1781524800000")) {
+        return Err(format!("a save under a right clock is dated {dated:?}"));
+    }
     home.ok(&["verify"])?;
     let there = home.titles()?;
     let lost = saved.iter().find(|title| !there.contains(*title));

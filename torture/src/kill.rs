@@ -1,4 +1,5 @@
-//! kill -9 of the daemon while three write, one searches and one asks for the context.
+//! kill -9 of the daemon while three write, one searches and asks for the context, one erases, and one makes everything
+//! again, verifies and backs up.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,6 +10,7 @@ use std::time::Duration;
 use rustix::process::Signal;
 
 use crate::home::{COMMAND, Home, signal};
+use crate::tending::{self, Tended};
 use crate::{Outcome, Row, Trial, Verdict, times};
 
 const WRITERS: usize = 3;
@@ -19,6 +21,8 @@ pub(crate) fn run(trial: &mut Trial) -> Outcome {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let home = Arc::new(Home::new(folder.path(), &trial.program));
     let acknowledged = Arc::new(Mutex::new(BTreeSet::new()));
+    let tended = Arc::new(Tended::default());
+    let backup = tempfile::tempdir().map_err(|error| error.to_string())?;
     let (mut rounds, mut looks, mut starts) = (0_u64, 0_u64, Vec::new());
     while trial.goes_on() || rounds == 0 {
         let daemon = home.serve()?;
@@ -42,6 +46,14 @@ pub(crate) fn run(trial: &mut Trial) -> Outcome {
                 }
             })
         };
+        let tending = {
+            let parts = || (Arc::clone(&home), Arc::clone(&stop), Arc::clone(&tended));
+            let ((home, stop, work), folder) = (parts(), backup.path().join("copies"));
+            let first = thread::spawn(move || tending::tend(&home, &folder, &stop, &work));
+            let (home, stop, work) = parts();
+            let name = format!("erased {rounds}");
+            [first, thread::spawn(move || tending::erase(&home, &name, &stop, &work))]
+        };
         thread::sleep(Duration::from_millis(200 + trial.chance.below(1_500)));
         signal(daemon.child.id(), Signal::KILL);
         stop.store(true, Ordering::Relaxed);
@@ -49,16 +61,20 @@ pub(crate) fn run(trial: &mut Trial) -> Outcome {
             thread.join().map_err(|_| "a writer broke".to_owned())??;
         }
         asking.join().map_err(|_| "a reader broke".to_owned())?;
+        for thread in tending {
+            thread.join().map_err(|_| "whoever tends it broke".to_owned())?;
+        }
         drop(daemon);
         rounds += 1;
         if rounds % LOOK_EVERY == 0 || !trial.goes_on() {
             looks += 1;
-            if let Some(lost) = compare(&home, &acknowledged)? {
-                return Ok(row(rounds, looks, &acknowledged, &mut starts, Verdict::Broken(lost)));
+            if let Some(lost) = compare(&home, &acknowledged, &tended)? {
+                let verdict = Verdict::Broken(lost);
+                return Ok(row(rounds, looks, &acknowledged, &tended, &mut starts, verdict));
             }
         }
     }
-    Ok(row(rounds, looks, &acknowledged, &mut starts, Verdict::Held))
+    Ok(row(rounds, looks, &acknowledged, &tended, &mut starts, Verdict::Held))
 }
 
 fn write(
@@ -78,8 +94,19 @@ fn write(
 }
 
 /// What is wrong after the kills, if anything.
-fn compare(home: &Home, acknowledged: &Mutex<BTreeSet<String>>) -> Result<Option<String>, String> {
+fn compare(
+    home: &Home,
+    acknowledged: &Mutex<BTreeSet<String>>,
+    tended: &Tended,
+) -> Result<Option<String>, String> {
+    if let Some(broken) = tended.broken.lock().map_err(|_| "a thread broke".to_owned())?.take() {
+        return Ok(Some(broken));
+    }
+    // The command opens the store, finishes what an erasure left, and closes it.
     home.ok(&["verify"])?;
+    if let Some(left) = tending::left_over(&home.path.join("actors"), tended)? {
+        return Ok(Some(left));
+    }
     let there = home.titles()?;
     let acknowledged = acknowledged.lock().map_err(|_| "a writer broke".to_owned())?;
     let lost: Vec<&String> = acknowledged.difference(&there).collect();
@@ -92,15 +119,18 @@ fn row(
     rounds: u64,
     looks: u64,
     acknowledged: &Mutex<BTreeSet<String>>,
+    tended: &Tended,
     starts: &mut [Duration],
     held: Verdict,
 ) -> Row {
     let count = acknowledged.lock().map_or(0, |all| all.len());
     Row {
-        what: "the daemon is killed with -9 while three write, one searches and one asks for the context",
+        what: "the daemon is killed with -9 while three write, one reads, one erases, one rebuilds, verifies and backs up",
         done: format!("{rounds} kills, {count} acknowledged memories"),
         seen: format!(
-            "all of them compared and the store verified {looks} times; it served again after {}",
+            "all of them compared and the store verified {looks} times, and nothing erased was left; {}; it served \
+             again after {}",
+            tended.said(),
             times(starts)
         ),
         held,

@@ -5,6 +5,7 @@
 //! there afterwards, and the store verifies. A trial that cannot run here says so; a figure that was not measured is
 //! not printed.
 
+mod backup;
 mod clock;
 mod damage;
 mod full_disk;
@@ -12,6 +13,7 @@ mod home;
 mod kill;
 mod slow;
 mod stopped;
+mod tending;
 
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
@@ -64,7 +66,8 @@ pub(crate) type Outcome = Result<Row, String>;
 type Share = (&'static str, u32, fn(&mut Trial) -> Outcome);
 
 const TRIALS: &[Share] = &[
-    ("kill", 9, kill::run),
+    ("kill", 8, kill::run),
+    ("backup", 1, backup::run),
     ("damage", 4, damage::run),
     ("full-disk", 2, full_disk::run),
     ("slow", 2, slow::run),

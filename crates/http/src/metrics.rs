@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use api::health::LedgerCheckView;
 use axum::http::{Method, StatusCode};
 
 use daemon::operations::mind::MindCounts;
@@ -150,6 +151,26 @@ pub(super) fn of_minds(counts: &MindCounts) -> String {
                 .map(|(label, value)| format!("{label}=\"{}\"", escaped(value)))
                 .collect();
             writeln!(text, "{name}{{{}}} {value}", labels.join(","))
+                .expect("a String takes any text");
+        }
+    }
+    text
+}
+
+/// What the last reads of the ledgers came to.
+pub(super) fn of_ledgers(checks: &[(String, LedgerCheckView)]) -> String {
+    let mut text = String::new();
+    let kinds: [(&str, &str, fn(&LedgerCheckView) -> usize); 2] = [
+        ("cortex_ledger_read_entries", "Entries in the last read of a ledger.", |check| {
+            usize::try_from(check.entries).unwrap_or(usize::MAX)
+        }),
+        ("cortex_ledger_problems", "Damage found by it.", |check| check.problems.len()),
+    ];
+    for (name, about, value) in kinds {
+        writeln!(text, "# HELP {name} {about}\n# TYPE {name} gauge")
+            .expect("a String takes any text");
+        for (actor, check) in checks {
+            writeln!(text, "{name}{{actor=\"{actor}\"}} {}", value(check))
                 .expect("a String takes any text");
         }
     }

@@ -70,11 +70,14 @@ pub(crate) struct Batch<'a> {
     rows: WriteSet,
     hooks: &'a mut Hooks,
     entries: usize,
+    /// Entries whose bodies those of this batch erase.
+    erased: Vec<u64>,
 }
 
 impl<'a> Batch<'a> {
     pub(crate) fn new(reader: &'a dyn StoreReader, side: Side, hooks: &'a mut Hooks) -> Batch<'a> {
-        Batch { reader, side, rows: WriteSet::new(), hooks, entries: 0 }
+        let (rows, entries, erased) = (WriteSet::new(), 0, Vec::new());
+        Batch { reader, side, rows, hooks, entries, erased }
     }
 
     pub(crate) fn view(&self) -> View<'_> {
@@ -114,6 +117,7 @@ impl<'a> Batch<'a> {
         for (key, value) in std::mem::take(&mut changes.rows) {
             self.rows.set(space, key, value);
         }
+        self.erased.extend(&changes.erased_bodies);
         for seq in &changes.erased_bodies {
             // On rebuild the bodies are gone already, and so are their bytes. One that does not read may be half
             // overwritten, by an erasure that a crash interrupted.
@@ -156,6 +160,10 @@ impl<'a> Batch<'a> {
         self.flush()?;
         let view = self.view();
         roots_at(&view, view.counters()?.size)
+    }
+
+    pub(crate) fn erased(&self) -> &[u64] {
+        &self.erased
     }
 
     pub(crate) fn entries(&self) -> usize {

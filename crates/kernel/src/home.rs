@@ -162,6 +162,11 @@ impl Home {
         self.lock().actors.get(name).map(|actor| Arc::clone(&actor.cortex))
     }
 
+    /// For how long nobody has used an actor that is open.
+    pub fn idle_ms(&self, name: &ActorName, now: Millis) -> Option<i64> {
+        self.lock().actors.get(name).map(|actor| now.get().saturating_sub(actor.used.get()))
+    }
+
     /// Closes actors that nobody holds and nobody used for a while; returns how many. What is derived of the others is
     /// made durable once they were left alone for a moment.
     pub fn close_idle(&self, now: Millis) -> usize {

@@ -113,6 +113,6 @@ pub use cortex::{
 pub use error::{Error, KernelFault, Result, StorageFailure};
 pub use proof::merkle::Roots;
 pub use proof::{Digest, Error as ProofError, actor, codec, digest, journal, memory};
-pub use rebuild::{PROBLEMS_MAX, VerifyProblem, VerifyReport};
+pub use rebuild::{PROBLEMS_MAX, RebuildReport, VerifyProblem, VerifyReport};
 pub use scrub::ScrubState;
 pub use writer::Submission;

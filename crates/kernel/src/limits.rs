@@ -76,6 +76,11 @@ pub const BULK_COMMANDS_MAX: usize = 16_384;
 pub const BULK_BYTES_MAX: usize = 64 * 1_048_576;
 /// Memories in one slice file.
 pub const SLICE_RECORDS_MAX: usize = 100_000;
+/// How far the time of a command may lie behind the last entry, in milliseconds, and be taken for a caller that waited.
+/// A clock that is further behind was set back.
+pub const CLOCK_LAG_MS_MAX: i64 = 10 * 60_000;
+/// Jumps of the clock that a store names, the last ones.
+pub const CLOCK_JUMPS_NAMED_MAX: usize = 16;
 /// Entries a rebuild applies per commit.
 pub const REBUILD_ENTRIES_PER_COMMIT: usize = 4_096;
 
@@ -91,6 +96,11 @@ pub const REWRITE_PENDING_BYTES_MAX: usize = 64 * 1_048_576;
 pub const SPILL_BYTES_MAX: u64 = 512 * 1_048_576;
 /// Bytes of a disk that a copy of the derived store leaves to others.
 pub const COPY_ROOM_LEFT_BYTES: u64 = 1_048_576;
+/// Bytes of a derived store whose pages the engine checks while everybody waits, which takes about as long as to read
+/// them. Of a larger one only rows are compared.
+pub const ENGINE_CHECK_BYTES_MAX: u64 = 64 * 1_048_576;
+/// How often a check begins anew since a memory was erased meanwhile.
+pub const VERIFY_ROUNDS_MAX: usize = 5;
 /// Damaged places that one open actor names.
 pub const DAMAGE_NOTES_MAX: usize = 1_024;
 

@@ -16,7 +16,7 @@ use proof::memory::{
 use crate::error::{Error, Result};
 use crate::grants::GrantState;
 use crate::keys::{self, Index, Places};
-use crate::limits::PROJECTS_MAX;
+use crate::limits::{CLOCK_JUMPS_NAMED_MAX, PROJECTS_MAX};
 use crate::store::{DamageNote, KeyRange, View};
 
 /// Totals that are kept current with every entry, so that nobody has to count.
@@ -75,6 +75,17 @@ pub struct LastSnapshot {
     pub manifest: Digest,
 }
 
+/// The clock was set back between two entries: one of the two is not right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Encode, Decode)]
+#[cbor(map)]
+pub struct ClockJump {
+    /// Time of the entry before.
+    #[n(0)]
+    pub from: Millis,
+    #[n(1)]
+    pub to: Millis,
+}
+
 /// What an idempotency key stands for.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
 #[cbor(map)]
@@ -121,6 +132,22 @@ impl View<'_> {
 
     pub fn counters(&self) -> Result<Counters> {
         Ok(self.record("counters", &keys::counters())?.unwrap_or_default())
+    }
+
+    /// The last times the clock was set back, newest first, with the entry that came next.
+    pub fn clock_jumps(&self) -> Result<Vec<(u64, ClockJump)>> {
+        let mut jumps = Vec::new();
+        self.scan(&KeyRange::prefix(&keys::clock_jumps()).reversed(), &mut |key, value| {
+            if let Some(seq) = keys::trailing_u64(key) {
+                jumps.push((seq, decode_at("clock jump", key, value)?));
+            }
+            Ok(if jumps.len() < CLOCK_JUMPS_NAMED_MAX {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
+            })
+        })?;
+        Ok(jumps)
     }
 
     pub fn weights(&self) -> Result<Weights> {

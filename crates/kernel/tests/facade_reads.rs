@@ -326,7 +326,7 @@ fn a_rebuild_gives_the_same_bytes_twice() {
     fill(&cortex);
     let before = (dump(&cortex), cortex.root().unwrap());
     for _ in 0..2 {
-        assert_eq!(cortex.rebuild(Box::new(|_, _| {})).unwrap(), size(&cortex));
+        assert_eq!(cortex.rebuild(Box::new(|_, _| {})).unwrap().entries, size(&cortex));
         assert_eq!((dump(&cortex), cortex.root().unwrap()), before);
     }
     assert_clean(&cortex);
@@ -339,9 +339,9 @@ fn a_rebuild_gives_the_same_bytes_twice() {
         .filter(|(derived, key)| *derived && keys::namespace_of(key).is_none())
         .collect();
     assert!(unknown.is_empty(), "kernel 5: {unknown:?}");
-    let late = Stamp { at: at(-1_000_000), ..stamp(0) };
+    let late = Stamp { at: at(25), ..stamp(0) };
     let receipt = cortex.write(late, fact(70, "written by a slow clock", "")).unwrap();
-    assert_eq!(receipt.at, at(29), "time in the journal never runs backwards");
+    assert_eq!(receipt.at, at(29), "who is a little late has waited its turn");
 }
 
 #[test]

@@ -117,7 +117,9 @@ fn a_full_disk_can_be_read() {
         full.leave_room(None);
         let cortex = try_open(&full).unwrap();
         assert!(dump(&cortex) == before);
-        let is_own = |file: &StoreFile| matches!(file, StoreFile::Derived | StoreFile::Segment(_));
+        let is_own = |file: &StoreFile| {
+            matches!(file, StoreFile::Derived | StoreFile::Segment(_) | StoreFile::Watermark)
+        };
         assert!(full.files().iter().all(is_own), "no stray file: {:?}", full.files());
         assert_clean(&cortex);
     }

@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use kernel::actor::ActorName;
 use kernel::find::Query;
@@ -136,9 +136,9 @@ fn no_name_leaves_the_home() {
     home.actor(&longest, at(1)).unwrap();
 }
 
-/// Refuses entries when it is told to.
+/// Cannot be opened the n-th time from when it is told so.
 #[derive(Debug)]
-struct Refusing(Arc<AtomicBool>);
+struct Refusing(Arc<AtomicU32>);
 
 impl JournalHook for Refusing {
     fn name(&self) -> &'static str {
@@ -146,7 +146,8 @@ impl JournalHook for Refusing {
     }
 
     fn open(&mut self, _: &View<'_>) -> kernel::Result<()> {
-        Ok(())
+        let left = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1));
+        if left == Ok(1) { Err(Error::DiskFull("told so".into())) } else { Ok(()) }
     }
 
     fn entry(
@@ -155,7 +156,7 @@ impl JournalHook for Refusing {
         _: RecordedEntry<'_>,
         _: &mut HookRows<'_>,
     ) -> kernel::Result<()> {
-        if self.0.load(Ordering::Relaxed) { Err(Error::DiskFull("told so".into())) } else { Ok(()) }
+        Ok(())
     }
 
     fn seal(&mut self, _: &View<'_>, _: &mut HookRows<'_>) -> kernel::Result<()> {
@@ -171,7 +172,7 @@ impl JournalHook for Refusing {
 #[test]
 fn an_actor_whose_write_failed_is_opened_anew_once_nobody_holds_it() {
     let folder = tempfile::tempdir().unwrap();
-    let refuses = Arc::new(AtomicBool::new(false));
+    let refuses = Arc::new(AtomicU32::new(0));
     let told = Arc::clone(&refuses);
     let hooks =
         Arc::new(move || vec![Box::new(Refusing(Arc::clone(&told))) as Box<dyn JournalHook>]);
@@ -179,14 +180,14 @@ fn an_actor_whose_write_failed_is_opened_anew_once_nobody_holds_it() {
     let home = Home::new(folder.path(), options, HomeLimits { open_max: 2, idle_ms: 10_000 });
     let held = home.actor(&ada(), at(1)).unwrap();
     held.write(stamp(1), fact(1, "acknowledged", "")).unwrap();
-    refuses.store(true, Ordering::Relaxed);
+    // The hook that makes everything again opens, the one of the writer does not open what was made.
+    refuses.store(2, Ordering::Relaxed);
     assert_eq!(held.rebuild(Box::new(|_, _| {})).unwrap_err().code(), "disk_full");
     assert!(held.is_poisoned());
     // Whoever asks meanwhile is told at once, and others are not kept waiting.
     assert_eq!(home.actor(&ada(), at(2)).unwrap_err(), Error::Poisoned);
     home.actor(&name("bob"), at(2)).unwrap();
     drop(held);
-    refuses.store(false, Ordering::Relaxed);
     let anew = home.actor(&ada(), at(3)).unwrap();
     assert_eq!(size(&anew), 1);
     anew.write(stamp(2), fact(2, "goes on", "")).unwrap();

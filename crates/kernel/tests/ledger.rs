@@ -13,7 +13,7 @@ use kernel::memory::Millis;
 use kernel::store::{EngineOptions, RedbStorage, StoreFile};
 use kernel::{BackupManifest, Cortex, Options};
 use support::fill;
-use support::small_segments::{CUTS, assert_found, small, states, try_open, write_some};
+use support::small_segments::{CUTS, assert_found, small, states, try_open, write_one, write_some};
 use testkit::build::{
     Dump, ada, assert_clean, at, dump, fact, open, removal, revision, size, stamp, verify,
 };
@@ -96,6 +96,67 @@ fn a_torn_tail_is_cut_off_and_damage_is_not() {
     assert!(verify(&cortex).problems.iter().any(|problem| problem.place == "entry 9"));
     drop(cortex);
     assert_eq!(closed.bytes_of(file), before);
+}
+
+// L3: without anything derived, the watermark tells what was acknowledged from what was torn.
+#[test]
+fn a_damaged_last_frame_or_a_lost_last_segment_is_named_though_nothing_derived_is_there() {
+    let disk = Disk::new();
+    let cortex = try_open(&disk).unwrap();
+    assert_eq!(write_some(&cortex, COUNT), COUNT);
+    drop(cortex);
+    let (file, record) = ledger::find(&disk, COUNT);
+    type Damage<'d> = (&'d str, Box<dyn Fn(&Disk) + 'd>);
+    let damages: [Damage<'_>; 5] = [
+        ("header", Box::new(|disk| ledger::edit(disk, file, |b| b[record.frame.start] ^= 1))),
+        ("entry", Box::new(|disk| ledger::edit(disk, file, |b| b[record.entry.start] ^= 1))),
+        ("zeros", Box::new(|disk| ledger::edit(disk, file, |b| b[record.frame.clone()].fill(0)))),
+        ("cut", Box::new(|disk| ledger::edit(disk, file, |b| b.truncate(record.frame.start + 9)))),
+        ("lost segment", Box::new(|disk| disk.take(file))),
+    ];
+    for (what, damage) in damages {
+        let damaged = disk.after_power_cut(PowerCut::KeepUnsynced);
+        damage(&damaged);
+        damaged.take(StoreFile::Derived);
+        let cortex = try_open(&damaged).unwrap();
+        assert_eq!(size(&cortex), COUNT, "{what}: no number is given twice");
+        let notes = cortex.damage();
+        assert!(notes.iter().any(|note| note.place.starts_with("entr")), "{what}: {notes:?}");
+        let next = cortex.write(stamp(2), fact(900, "goes on", "")).unwrap();
+        assert_eq!(next.seq, COUNT + 1, "{what}");
+        let before = dump(&cortex);
+        drop(cortex);
+        let again = try_open(&damaged).unwrap();
+        assert!(dump(&again) == before, "{what}");
+        assert!(again.check_ledger(&mut |_, _| {}).unwrap().problems.len() > 0, "{what}");
+    }
+}
+
+// L3: a mark that lags, is torn or is not there costs nothing.
+#[test]
+fn nothing_depends_on_the_watermark() {
+    let disk = Disk::new();
+    let cortex = try_open(&disk).unwrap();
+    assert_eq!(write_some(&cortex, 9), 9);
+    let early = disk.bytes_of(StoreFile::Watermark);
+    assert_eq!((10..=COUNT).take_while(|n| write_one(&cortex, *n).is_ok()).count(), 31);
+    let expected = dump(&cortex);
+    drop(cortex);
+    for mark in [None, Some(Vec::new()), Some(early.clone()), Some(early[..40].to_vec())] {
+        for has_derived in [true, false] {
+            let found = disk.after_power_cut(PowerCut::KeepUnsynced);
+            match &mark {
+                Some(bytes) => found.set_bytes(StoreFile::Watermark, bytes.clone()),
+                None => found.take(StoreFile::Watermark),
+            }
+            if !has_derived {
+                found.take(StoreFile::Derived);
+            }
+            let cortex = try_open(&found).unwrap();
+            assert!(dump(&cortex) == expected);
+            assert_clean(&cortex);
+        }
+    }
 }
 
 /// A store as it was before there was a ledger.

@@ -164,31 +164,6 @@ fn power_lost_at_any_moment_leaves_a_store_that_does_it_again() {
     assert!(cuts >= 3, "beginning, slice and switch are commits of their own: {cuts}");
 }
 
-#[test]
-fn what_another_version_began_is_begun_again() {
-    let (disk, heard) = (Disk::new(), Heard::default());
-    filled(&disk, 1);
-    let expected = dump(&heard.open(&copy(&disk), 3).unwrap());
-    // Version 2 filled the other side and did not come to the switch.
-    tamper(&disk, |reader, side, rows| {
-        let other = Space::Derived(side.other());
-        let all = kernel::store::KeyRange::all();
-        let mut copy = |key: &[u8], value: &[u8]| {
-            let old = key.starts_with(&[0x90]);
-            rows.put(other, key.to_vec(), if old { vec![2] } else { value.to_vec() });
-            Ok(std::ops::ControlFlow::Continue(()))
-        };
-        reader.scan(Space::Derived(side), &all, &mut copy).unwrap();
-        rows.put(other, [0x90, 3].to_vec(), b"a row that only version 2 has".to_vec());
-        rows.put(Space::Engine, b"rebuild".to_vec(), b"b".to_vec());
-    });
-    heard.take();
-    let cortex = heard.open(&disk, 3).unwrap();
-    assert_eq!(heard.take()[1..], ["0 of 8", "8 of 8"]);
-    assert_eq!(dump(&cortex), expected);
-    assert_clean(&cortex);
-}
-
 // L1, L2
 #[test]
 fn damaged_rows_are_made_again_and_told() {

@@ -3,9 +3,13 @@
 //! Quick on purpose: it looks at the end of each journal and the newest words, not at everything; that is what `verify`
 //! does. What must stay true: a broken actor is an answer, not an error.
 
-use api::health::{ActorHealth, HealthAnswer, HealthRequest};
+use api::health::{ActorHealth, ClockJumpView, HealthAnswer, HealthRequest};
+use api::upkeep::StoreProblem;
+use kernel::ScrubState;
 use kernel::actor::ActorName;
+use kernel::limits::CLOCK_LAG_MS_MAX;
 use kernel::memory::MemoryId;
+use kernel::store::DamageNote;
 
 use crate::Service;
 use crate::caller::Caller;
@@ -34,12 +38,29 @@ impl Service {
         // Opening refuses an index that another analyzer or model made.
         let cortex = self.home.actor(actor, caller.now()?)?;
         health.file_bytes = cortex.size_bytes()?;
+        let problem = |note: DamageNote| StoreProblem { place: note.place, reason: note.reason };
+        health.damage = cortex.damage().into_iter().map(problem).collect();
+        health.scrub = match cortex.scrub_state() {
+            ScrubState::Done => None,
+            ScrubState::Pending(error) => Some(error.map_or_else(String::new, |e| e.to_string())),
+        };
+        health.checked = self.last_check(actor)?;
         let reading = cortex.read()?;
         let view = reading.view();
         let counters = view.counters()?;
         health.entries = counters.size;
         health.memories = counters.live();
         health.root = reading.root()?.to_string();
+        let jumps = view.clock_jumps()?.into_iter();
+        health.clock_jumps = jumps
+            .map(|(seq, jump)| ClockJumpView {
+                seq,
+                from: jump.from.rfc3339(),
+                to: jump.to.rfc3339(),
+            })
+            .collect();
+        let is_ahead = counters.at.get().saturating_sub(caller.now()?.get()) > CLOCK_LAG_MS_MAX;
+        health.ahead = is_ahead.then(|| counters.at.rfc3339());
         let last = view.last_seq()?;
         if last != counters.size {
             let reason =

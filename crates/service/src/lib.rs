@@ -73,6 +73,7 @@ mod proof;
 mod put_away;
 mod read;
 pub mod renewal;
+pub mod safekeeping;
 mod save;
 mod save_many;
 mod score;

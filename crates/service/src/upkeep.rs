@@ -1,6 +1,7 @@
 //! The store as a whole: checked against its journal, made again from it, fixed in a snapshot, read in a language.
 //!
-//! What must stay true: all of this is the owner's; a rebuild that gives another root is an error and not an answer.
+//! What must stay true: all of this is the owner's; a journal that gives another root than it had is an error and replaces
+//! nothing.
 
 use std::path::Path;
 
@@ -52,15 +53,16 @@ impl Service {
             }
             opened => opened?,
         };
-        let before = cortex.root()?;
         let told = caller.clone();
-        let entries =
+        let report =
             cortex.rebuild(Box::new(move |done, total| told.tell("rebuilt", done, total)))?;
-        let after = cortex.root()?;
-        if before != after {
-            return Err(kernel::Error::RootMismatch { expected: before, found: after }.into());
-        }
-        Ok(RebuildAnswer { entries, root: after.to_string(), unchanged: true, damage: None })
+        let damage = "what was derived had another root than what the journal gives";
+        Ok(RebuildAnswer {
+            entries: report.entries,
+            root: report.root.to_string(),
+            unchanged: report.is_unchanged,
+            damage: (!report.is_unchanged).then(|| damage.to_owned()),
+        })
     }
 
     /// A store that cannot be opened has no root to compare with; what the journal gives is what there is.

@@ -3,7 +3,8 @@
 //! - here: the parts of a home: the service, the minds, the channels, and whoever runs talents.
 //! - `mind_effects`: each effect of a mind against the store. `processes`: what happens to channels, branches and
 //!   workers, and what supervision does about it.
-//! - `following`: what coding agents write, read as they write it.
+//! - `following`: what coding agents write, read as they write it. `safekeeping`: backups and reads of ledgers that are
+//!   due.
 //! - `channels`: the channels of an actor. `channel_effects`: each effect of a channel. `run_ends`: what the end of a
 //!   run means for its channel and for the budget.
 
@@ -16,6 +17,7 @@ mod mind_effects;
 mod mind_tests;
 mod processes;
 mod run_ends;
+mod safekeeping;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -55,12 +57,14 @@ pub struct Host {
     pub(crate) feed: MemoryFeed,
     /// Of a cluster: this node.
     node: OnceLock<Arc<Node>>,
+    safekeeping: safekeeping::Safekeeping,
 }
 
 impl Host {
     /// `variables` decide about the configuration of the minds.
     pub fn new(service: Service, variables: BTreeMap<String, String>) -> Host {
         let following = following::Following::new(variables.clone());
+        let safekeeping = safekeeping::Safekeeping::new(variables.clone());
         let minds = MindHost::new(service.folder(), variables);
         let outputs = OutputIndex::new(service.folder());
         Host {
@@ -74,6 +78,7 @@ impl Host {
             outputs,
             feed: MemoryFeed::default(),
             node: OnceLock::new(),
+            safekeeping,
         }
     }
 

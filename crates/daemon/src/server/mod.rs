@@ -49,6 +49,8 @@ const MINDS_EVERY: Duration = Duration::from_secs(5);
 const CHANGES_EVERY: Duration = Duration::from_millis(250);
 /// How often it is looked whether coding agents wrote something.
 const FOLLOW_EVERY: Duration = Duration::from_secs(5);
+/// How often it is looked whether a backup or the read of a ledger is due.
+const KEEP_SAFE_EVERY: Duration = Duration::from_mins(1);
 /// A time that is never reached.
 const NEVER: Duration = Duration::from_hours(1);
 /// Threads for work that blocks: those of all pools, and some for the daemon itself.
@@ -286,6 +288,8 @@ async fn live(
     changes.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut follow = interval(FOLLOW_EVERY);
     follow.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut keep_safe = interval(KEEP_SAFE_EVERY);
+    keep_safe.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut idle_since = tokio::time::Instant::now();
     let mut open = JoinSet::new();
     let http = shared.web.address();
@@ -328,6 +332,7 @@ async fn live(
             _ = tick_minds.tick() => background(&shared, tick_all),
             _ = changes.tick() => background(&shared, follow_changes),
             _ = follow.tick() => background(&shared, |host| Ok(host.follow_past()?)),
+            _ = keep_safe.tick() => background(&shared, |host| Ok(host.keep_safe()?)),
         }
     }
     tracing::info!("ending");

@@ -17,9 +17,10 @@ use proof::codec;
 use proof::journal::{Entry, Payload};
 use proof::memory::{MemoryId, MemoryType, Relation};
 
+use crate::command::is_clock_jump;
 use crate::error::{Error, Result};
 use crate::keys;
-use crate::state::{Counters, IdempotencyRecord};
+use crate::state::{ClockJump, Counters, IdempotencyRecord};
 use crate::store::View;
 
 /// What one entry changes.
@@ -56,12 +57,6 @@ pub(crate) fn apply(view: &View<'_>, entry: &Entry, payload: &Payload) -> Result
     if entry.seq != counters.size + 1 {
         let reason = format!("follows entry {}", counters.size);
         return Err(Error::corrupt(format!("entry {}", entry.seq), reason));
-    }
-    if entry.at < counters.at {
-        return Err(Error::corrupt(
-            format!("entry {}", entry.seq),
-            "is earlier than the one before",
-        ));
     }
     let mut step = Step { view, entry, counters: &mut counters, changes: EntryChanges::default() };
     let about = match payload {
@@ -103,6 +98,10 @@ pub(crate) fn apply(view: &View<'_>, entry: &Entry, payload: &Payload) -> Result
         };
         let key = keys::idempotency(&idempotency.key);
         changes.rows.insert(key, Some(codec::encode(&record)));
+    }
+    if is_clock_jump(counters.at, entry.at) {
+        let jump = ClockJump { from: counters.at, to: entry.at };
+        changes.rows.insert(keys::clock_jump(entry.seq), Some(codec::encode(&jump)));
     }
     counters.size = entry.seq;
     counters.at = entry.at;

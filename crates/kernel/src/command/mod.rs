@@ -11,6 +11,8 @@ use proof::codec;
 use proof::journal::EntryKind;
 use proof::memory::{Body, MemoryId, Millis, Salt};
 
+use crate::limits::CLOCK_LAG_MS_MAX;
+
 pub use memories::{Draft, EdgeDraft, EdgeRemoval, HeadRevision, Removal, Revision};
 pub use records::{
     Attestation, Compaction, GrantDraft, LateFind, MigrationDraft, MindRunDraft, PastForgetDraft,
@@ -27,12 +29,27 @@ pub struct Stamp {
     pub run: Option<String>,
     /// Makes a retry return the first answer instead of acting again.
     pub idempotency_key: Option<String>,
+    /// The time is that of something made elsewhere, as an import has it, and not what the clock says.
+    pub is_dated: bool,
 }
 
 impl Stamp {
     pub fn new(at: Millis, by: impl Into<String>) -> Stamp {
-        Stamp { at, by: by.into(), run: None, idempotency_key: None }
+        Stamp { at, by: by.into(), run: None, idempotency_key: None, is_dated: false }
     }
+
+    /// The time of an entry behind one of `last`: what the clock says. A caller that is a little behind has waited its
+    /// turn; a clock that is far behind was set back, and is followed. An entry that is dated is never put before the
+    /// last one.
+    pub(crate) fn entry_time(&self, last: Millis) -> Millis {
+        let is_set_back = !self.is_dated && is_clock_jump(last, self.at);
+        if is_set_back { self.at } else { self.at.max(last) }
+    }
+}
+
+/// True if an entry of `at` behind one of `last` says that the clock was set back.
+pub(crate) fn is_clock_jump(last: Millis, at: Millis) -> bool {
+    last.get().saturating_sub(at.get()) > CLOCK_LAG_MS_MAX
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Encode)]

@@ -118,7 +118,11 @@ impl Cortex {
         std::fs::write(&scratch, manifest.to_text())
             .and_then(|()| std::fs::File::open(&scratch)?.sync_all())
             .and_then(|()| std::fs::rename(&scratch, &path))
-            .map_err(|error| Error::io(path.display(), error))?;
+            .map_err(|error| {
+                // It is worthless, and may not be there at all.
+                let _ = std::fs::remove_file(&scratch);
+                Error::io(path.display(), error)
+            })?;
         Ok(BackupReport { manifest, copied_bytes: copies.copied_bytes })
     }
 

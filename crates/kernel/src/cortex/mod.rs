@@ -31,9 +31,11 @@ use crate::error::{Error, Result};
 use crate::find::{FindAnswer, Query};
 use crate::grants::Permission;
 use crate::hook::{JournalHook, SharedState};
-use crate::ledger::{LedgerKey, LedgerStorage, LedgerVisit, SharedSource};
+use crate::ledger::{
+    LedgerCheck, LedgerKey, LedgerStorage, LedgerVisit, SharedSource, check_ledger,
+};
 use crate::limits::{BULK_BYTES_MAX, BULK_COMMANDS_MAX};
-use crate::rebuild::{self, VerifyReport};
+use crate::rebuild::{self, RebuildReport, Remake, VerifyReport};
 use crate::scrub::{ScrubState, Scrubber};
 use crate::store::{DamageNote, DiskMedium, EngineOptions, Medium, RedbStorage, Storage};
 use crate::uri::Uri;
@@ -246,8 +248,8 @@ impl Cortex {
         salt: Salt,
     ) -> Result<(FindAnswer, Receipt)> {
         let reading = self.read()?;
-        // The entry will carry this time, never the caller's if that lags: the find can then be made again.
-        let now = stamp.at.max(reading.view().counters()?.at);
+        // The entry will carry this time: the find can then be made again.
+        let now = stamp.entry_time(reading.view().counters()?.at);
         let found = reading.find(None, query, now)?;
         let roots = reading.roots()?;
         let results = found
@@ -285,9 +287,21 @@ impl Cortex {
 
     // ---- the whole ----
 
-    /// Drops everything derived and makes it again from the journal. Returns the number of entries.
-    pub fn rebuild(&self, progress: Box<ProgressFn<'static>>) -> Result<u64> {
-        self.writer().rebuild(progress)
+    /// Makes everything derived again from the journal, beside what is there, while others read and write; then it takes
+    /// its place.
+    pub fn rebuild(&self, mut progress: Box<ProgressFn<'static>>) -> Result<RebuildReport> {
+        if self.is_poisoned() {
+            return Err(Error::Poisoned);
+        }
+        let mut remake = Remake::begin(&*self.storage, &self.actor, self.fresh_hooks())?;
+        remake.follow(&*self.storage, &mut *progress)?;
+        let report = self.writer().replace(remake)?;
+        progress(report.entries, report.entries);
+        Ok(report)
+    }
+
+    fn fresh_hooks(&self) -> Hooks {
+        Hooks::new(Commitments::new(self.actor.clone()), (self.options.hooks)())
     }
 
     /// Checks every byte of the store against the journal, with a scratch store in `scratch`.
@@ -338,8 +352,18 @@ impl Cortex {
         scratch: &dyn Storage,
         progress: &mut ProgressFn<'_>,
     ) -> Result<VerifyReport> {
-        let mut hooks = Hooks::new(Commitments::new(self.actor.clone()), (self.options.hooks)());
+        let mut hooks = self.fresh_hooks();
         rebuild::verify(&self.actor, &*self.storage, scratch, &mut hooks, progress)
+    }
+
+    /// Reads the ledger once against its checksums and the hash tree, while others go on. Nothing is derived: `verify`
+    /// checks that too.
+    pub fn check_ledger(&self, progress: &mut ProgressFn<'_>) -> Result<LedgerCheck> {
+        let files = self.files()?;
+        let roots = self.read()?.roots()?;
+        let mut told = files.ledger().named_roots();
+        told.push((roots.size, roots.journal));
+        check_ledger(files.ledger(), roots.size, told, progress)
     }
 
     /// Damage that was met since the actor was opened, and gone around: each note names what was lost, or what was made

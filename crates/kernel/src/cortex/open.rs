@@ -17,7 +17,7 @@ use crate::birth::{check_birth, live_side};
 use crate::commitments::Commitments;
 use crate::error::{Error, Result};
 use crate::ledger::{CopyPurpose, LedgerStorage, remove_copy};
-use crate::rebuild;
+use crate::rebuild::{self, Remake};
 use crate::scrub::Scrubber;
 use crate::store::{CacheMedium, DiskMedium, Medium, SCRUB_KEY, Side, Space, Storage, View};
 use crate::writer::{WriterHandle, WriterThread};
@@ -174,7 +174,11 @@ impl Cortex {
         let side = match open_hooks(&*storage, side, &mut hooks) {
             Err(outdated @ Error::Outdated { .. }) => {
                 let mut progress = (options.renewing)(actor, &outdated);
-                rebuild::renew(&*storage, side, actor, &mut hooks, &mut *progress)?
+                let fresh = Hooks::new(Commitments::new(actor.clone()), (options.hooks)());
+                let remake = Remake::begin(&*storage, actor, fresh)?;
+                rebuild::renew(&*storage, side, remake, &mut *progress)?;
+                open_hooks(&*storage, Side::A, &mut hooks)?;
+                Side::A
             }
             opened => {
                 opened?;
@@ -184,6 +188,9 @@ impl Cortex {
                     None => Box::new(|_, _| {}),
                 };
                 rebuild::replay(&*storage, side, &mut hooks, &mut *progress)?;
+                if why.is_some() {
+                    compare_roots(&*storage, side)?;
+                }
                 side
             }
         };
@@ -231,6 +238,20 @@ fn open_hooks(storage: &dyn Storage, side: Side, hooks: &mut Hooks) -> Result<()
     let reader = storage.reader()?;
     let view = View::new(&*reader, side);
     hooks.each(|hook| hook.open(&view))
+}
+
+/// Names journals that have another root than the one they were told to have, after everything was made again. Where an
+/// entry is lost that is no news.
+fn compare_roots(storage: &dyn Storage, side: Side) -> Result<()> {
+    if storage.damage().iter().any(|note| note.place.starts_with("entr")) {
+        return Ok(());
+    }
+    let reader = storage.reader()?;
+    let view = View::new(&*reader, side);
+    for note in rebuild::other_roots(storage, &view, view.counters()?.size)? {
+        reader.note_damage(note);
+    }
+    Ok(())
 }
 
 /// True if what is derived is to blame, so that making it again helps. A journal that no longer gives the state that

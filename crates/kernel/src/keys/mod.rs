@@ -23,12 +23,13 @@ pub struct Namespace {
 }
 
 /// All namespaces, by first byte. A key with another first byte is damage.
-pub const NAMESPACES: [Namespace; 22] = [
+pub const NAMESPACES: [Namespace; 23] = [
     Namespace { prefix: b'A', name: "attest" },
     Namespace { prefix: b'C', name: "checkpoint" },
     Namespace { prefix: b'F', name: "forgotten past" },
     Namespace { prefix: b'G', name: "grant" },
     Namespace { prefix: b'I', name: "idempotency" },
+    Namespace { prefix: b'J', name: "clock jump" },
     Namespace { prefix: b'N', name: "snapshot" },
     Namespace { prefix: b'P', name: "prompt" },
     Namespace { prefix: b'R', name: "run" },
@@ -173,6 +174,15 @@ pub fn session(id: &str) -> Vec<u8> {
 
 pub fn sessions() -> Vec<u8> {
     vec![b'S']
+}
+
+/// Says that the clock was set back before an entry.
+pub fn clock_jump(seq: u64) -> Vec<u8> {
+    Key::new(b'J').u64(seq).done()
+}
+
+pub fn clock_jumps() -> Vec<u8> {
+    vec![b'J']
 }
 
 pub fn prompt(seq: u64) -> Vec<u8> {

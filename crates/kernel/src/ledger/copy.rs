@@ -4,7 +4,6 @@
 //! copy never shows an erasure half done. A ledger that is copied entry by entry has every entry checked on the way;
 //! one that does not read ends the copy, or a marker takes its number, and it is named.
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -13,10 +12,11 @@ use std::path::Path;
 use proof::Digest;
 use proof::journal::Entry;
 use proof::memory::Millis;
-use proof::merkle::{PageChanges, Pages, log};
+use proof::merkle::log::{self, RunningRoot};
 
 use super::file::FileLedger;
 use super::segment::SegmentFile;
+use super::time_line::entries_at;
 use super::{Frame, FrameEntry, Ledger, LedgerPart};
 use crate::error::{Error, Result};
 use crate::rebuild::marker_bytes;
@@ -41,7 +41,19 @@ pub(super) fn copy_segment(
         return Ok(false);
     }
     let scratch = folder.path(StoreFile::SegmentScratch(first));
-    let mut file = File::create(&scratch).map_err(failed)?;
+    let written = write_copy(segment, end, &scratch)
+        .and_then(|()| std::fs::rename(&scratch, &path).map_err(failed));
+    if let Err(error) = written {
+        // What could not be finished is worthless. It may not be there at all.
+        let _ = std::fs::remove_file(&scratch);
+        return Err(error);
+    }
+    Ok(true)
+}
+
+fn write_copy(segment: &SegmentFile, end: u64, path: &Path) -> Result<()> {
+    let failed = |error: std::io::Error| Error::io(path.display(), error);
+    let mut file = File::create(path).map_err(failed)?;
     let mut at = 0;
     while at < end {
         let bytes = (end - at).min(CHUNK_BYTES);
@@ -49,9 +61,7 @@ pub(super) fn copy_segment(
         file.write_all(&chunk).map_err(failed)?;
         at += bytes;
     }
-    file.sync_all().map_err(failed)?;
-    std::fs::rename(&scratch, &path).map_err(failed)?;
-    Ok(true)
+    file.sync_all().map_err(failed)
 }
 
 /// What to do with an entry that does not read.
@@ -67,7 +77,7 @@ pub(crate) enum LossRule {
 pub enum RestorePoint {
     /// This entry is the last.
     Seq(u64),
-    /// The last entry is the last one of this moment or before.
+    /// Everything that was there at this moment, as the clock had it; see `time_line`.
     Time(Millis),
 }
 
@@ -79,42 +89,10 @@ pub(crate) struct LedgerCopy {
     pub(crate) lost: Vec<DamageNote>,
 }
 
-/// The journal tree of the entries so far, in memory.
-#[derive(Debug, Default)]
-struct JournalTree {
-    size: u64,
-    pages: BTreeMap<Vec<u8>, Vec<u8>>,
-}
-
-impl Pages for JournalTree {
-    type Error = Error;
-
-    fn page(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
-        Ok(self.pages.get(key).cloned())
-    }
-
-    fn page_at_or_after(&self, _: &[u8], _: usize) -> Result<Option<Vec<u8>>> {
-        Ok(None)
-    }
-}
-
-impl JournalTree {
-    fn add(&mut self, leaves: &[Digest]) -> Result<()> {
-        let mut changes = PageChanges::new();
-        self.size = log::append(self, self.size, leaves, &mut changes)?;
-        self.pages.extend(changes.into_iter().filter_map(|(key, page)| Some((key, page?))));
-        Ok(())
-    }
-
-    fn root(&self) -> Result<Digest> {
-        log::root(self, self.size)
-    }
-}
-
 /// Entries on their way into a frame.
 struct FrameDraft<'a> {
     to: &'a FileLedger,
-    tree: JournalTree,
+    tree: RunningRoot,
     parts: Vec<(Vec<u8>, Option<Vec<u8>>)>,
     bytes: usize,
 }
@@ -130,12 +108,13 @@ impl FrameDraft<'_> {
     fn flush(&mut self) -> Result<()> {
         let parts = std::mem::take(&mut self.parts);
         self.bytes = 0;
-        let leaves: Vec<Digest> = parts.iter().map(|(entry, _)| log::leaf_hash(entry)).collect();
         let entries =
             parts.iter().map(|(entry, body)| FrameEntry { entry, body: body.as_deref() }).collect();
-        self.to
-            .append(self.to.last(), &Frame { entries, ..Frame::default() }, &|| self.tree.root())?;
-        self.tree.add(&leaves)
+        self.to.append(self.to.last(), &Frame { entries, ..Frame::default() }, &|| {
+            Ok(self.tree.root())
+        })?;
+        parts.iter().for_each(|(entry, _)| self.tree.push(log::leaf_hash(entry)));
+        Ok(())
     }
 }
 
@@ -146,7 +125,12 @@ pub(crate) fn copy_entries(
     upto: Option<RestorePoint>,
     rule: LossRule,
 ) -> Result<LedgerCopy> {
-    let mut draft = FrameDraft { to, tree: JournalTree::default(), parts: Vec::new(), bytes: 0 };
+    let last = match upto {
+        Some(RestorePoint::Seq(last)) => last,
+        Some(RestorePoint::Time(moment)) => last_at(from, moment)?,
+        None => u64::MAX,
+    };
+    let mut draft = FrameDraft { to, tree: RunningRoot::default(), parts: Vec::new(), bytes: 0 };
     let (mut done, mut at, mut lost) = (0, Millis(0), Vec::new());
     let mut lose = |note: DamageNote| match rule {
         LossRule::Refuse => Err(Error::corrupt(note.place, note.reason)),
@@ -156,9 +140,7 @@ pub(crate) fn copy_entries(
         }
     };
     from.read(1, &mut |found| {
-        if let Some(RestorePoint::Seq(last)) = upto
-            && found.seq > last
-        {
+        if found.seq > last {
             return Ok(ControlFlow::Break(()));
         }
         while done + 1 < found.seq {
@@ -176,11 +158,6 @@ pub(crate) fn copy_entries(
             done = found.seq;
             return Ok(ControlFlow::Continue(()));
         };
-        if let Some(RestorePoint::Time(last)) = upto
-            && entry.at > last
-        {
-            return Ok(ControlFlow::Break(()));
-        }
         at = entry.at;
         let body = match found.body {
             LedgerPart::Whole(body) => Some(body),
@@ -195,8 +172,24 @@ pub(crate) fn copy_entries(
         Ok(ControlFlow::Continue(()))
     })?;
     draft.flush()?;
-    let journal_root = draft.tree.root()?;
+    let journal_root = draft.tree.root();
     Ok(LedgerCopy { entries: done, journal_root, lost })
+}
+
+/// The last entry that was there at a moment. One that does not read has no time.
+fn last_at(from: &dyn Ledger, moment: Millis) -> Result<u64> {
+    let (mut times, mut seqs) = (Vec::new(), Vec::new());
+    from.read(1, &mut |found| {
+        if let LedgerPart::Whole(bytes) = &found.entry
+            && let Ok(entry) = Entry::from_bytes(bytes)
+        {
+            times.push(entry.at.get());
+            seqs.push(found.seq);
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    let many = entries_at(&times, moment.get());
+    Ok(seqs.get(many).map_or(u64::MAX, |first_left_out| first_left_out - 1))
 }
 
 /// The folder of a backup's segments, made if it is not there.

@@ -15,6 +15,7 @@ use super::frame::{decode_entry, encode, filler, frame_bytes};
 use super::segment::{LedgerKey, SEGMENT_HEADER_BYTES, SegmentFile, SegmentHeader};
 use super::segment_files::{SegmentNames, make_segment, open_segment, own_segments};
 use super::tail::Tail;
+use super::watermark::{MarkFile, Watermark};
 use super::{Frame, Ledger, LedgerEntry, LedgerPart, LedgerVisit, Location, SegmentCopies};
 use crate::error::{Error, Result};
 use crate::store::{DamageNote, Medium};
@@ -32,8 +33,9 @@ pub struct FileLedger {
     /// An entry and where the frame behind it begins: what the derived store knew when the ledger was opened, so that
     /// whoever reads on from there need not walk through the segment.
     mark: (u64, u64),
+    watermark: MarkFile,
     tail: Mutex<Tail>,
-    /// Held for writing while bodies are overwritten, for reading while a segment is copied.
+    /// Held for writing while bodies are overwritten, for reading while a segment is copied or a body looked at again.
     erasing: RwLock<()>,
     damage: Vec<DamageNote>,
 }
@@ -52,8 +54,15 @@ impl FileLedger {
         let segments = own_segments(&*medium, names, (actor, key), &mut damage)?;
         let segment = Arc::clone(segments.last().expect("a ledger has a segment"));
         let key = segment.header.key;
-        let tail = Tail::open(segment, known)?;
+        let watermark = match names {
+            SegmentNames::Ledger => Watermark::read(&*medium),
+            SegmentNames::Move => None,
+        };
+        let is_lost = watermark.is_some_and(|mark| mark.segment > segment.header.first);
+        let tail = Tail::open(segment, known, watermark, &mut damage)?;
+        let known = known.filter(|_| !is_lost);
         let mark = known.map_or((0, 0), |(seq, location)| (seq, location.end()));
+        let watermark = MarkFile::new(watermark);
         let actor = actor.clone();
         let (segments, tail) = (RwLock::new(segments), Mutex::new(tail));
         let erasing = RwLock::new(());
@@ -65,6 +74,7 @@ impl FileLedger {
             segment_bytes,
             segments,
             mark,
+            watermark,
             tail,
             erasing,
             damage,
@@ -108,6 +118,16 @@ impl FileLedger {
         Ok(())
     }
 
+    /// A body as it is. One that is being overwritten is waited for: half of it is not damage.
+    fn body_part(&self, segment: &SegmentFile, seq: u64, location: Location) -> Result<LedgerPart> {
+        let part = segment.body_part(seq, location)?;
+        if part != LedgerPart::Damaged {
+            return Ok(part);
+        }
+        let _read_guard = self.erasing.read().unwrap_or_else(PoisonError::into_inner);
+        segment.body_part(seq, location)
+    }
+
     fn write_frame(
         &self,
         tail: &mut Tail,
@@ -126,6 +146,11 @@ impl FileLedger {
         })?;
         tail.append(&bytes)?;
         tail.last += frame.entries.len() as u64;
+        if self.names == SegmentNames::Ledger {
+            let (segment, end, last) = (tail.segment.header.first, tail.at, tail.last);
+            let change = |mark: &mut Watermark| *mark = Watermark { segment, end, last, ..*mark };
+            self.watermark.change(&*self.medium, change);
+        }
         Ok(locations)
     }
 }
@@ -165,7 +190,9 @@ impl Ledger for FileLedger {
         };
         for segment in self.segments_from(from) {
             let is_last = segment.header.first == last_segment;
-            let end = if is_last { tail_end } else { segment.len()? };
+            let length = segment.len()?;
+            // What was acknowledged may reach beyond a file that was cut off since.
+            let end = if is_last { tail_end.min(length) } else { length };
             let is_marked = self.mark.0 >= segment.header.first && self.mark.0 < from;
             let mut at = if is_marked { self.mark.1 } else { SEGMENT_HEADER_BYTES as u64 };
             while let Some(frame) = segment.frame_from(at, end)? {
@@ -177,7 +204,8 @@ impl Ledger for FileLedger {
                     if seq < from {
                         continue;
                     }
-                    let (entry, body) = segment.parts(seq, *location)?;
+                    let entry = segment.entry_part(seq, *location)?;
+                    let body = self.body_part(&segment, seq, *location)?;
                     let found = LedgerEntry { seq, location: *location, entry, body };
                     if visit(found)? == ControlFlow::Break(()) {
                         return Ok(());
@@ -205,7 +233,7 @@ impl Ledger for FileLedger {
     fn body(&self, seq: u64, location: Location) -> Result<Option<Vec<u8>>> {
         let place = || format!("body {seq}");
         let segment = self.segment_of(seq).ok_or_else(|| Error::corrupt(place(), LOST_SEGMENT))?;
-        match segment.body_part(seq, location).map_err(|error| at(place, error))? {
+        match self.body_part(&segment, seq, location).map_err(|error| at(place, error))? {
             LedgerPart::Whole(bytes) => Ok(Some(bytes)),
             LedgerPart::Absent | LedgerPart::Erased => Ok(None),
             LedgerPart::Damaged => Err(Error::corrupt(place(), WRONG_CHECKSUM)),
@@ -261,6 +289,27 @@ impl Ledger for FileLedger {
             copies.copied_bytes += if is_copied { bytes } else { 0 };
         }
         Ok(copies)
+    }
+
+    fn note_root(&self, size: u64, root: Digest) {
+        self.watermark.change(&*self.medium, |mark| {
+            *mark = Watermark { size, root, ..*mark };
+        });
+    }
+
+    fn named_roots(&self) -> Vec<(u64, Digest)> {
+        // A header that does not read names none.
+        let segments = self.segments_from(0);
+        let headers = segments.iter().map(|segment| &segment.header);
+        let mut roots: Vec<_> = headers
+            .filter(|header| header.root != Digest::ZERO)
+            .map(|header| (header.first - 1, header.root))
+            .collect();
+        let mark = self.watermark.get();
+        if mark.size > 0 {
+            roots.push((mark.size, mark.root));
+        }
+        roots
     }
 
     fn size_bytes(&self) -> Result<u64> {

@@ -55,6 +55,8 @@ pub struct Location {
 
 impl Location {
     const BYTES: usize = 12;
+    /// Of an entry that was acknowledged and is nowhere.
+    pub(super) const LOST: Location = Location { offset: 0, entry_bytes: 0, body_bytes: 0 };
 
     pub(super) fn entry_span(self) -> (u64, usize) {
         (u64::from(self.offset), CHECKSUM_BYTES + self.entry_bytes as usize)

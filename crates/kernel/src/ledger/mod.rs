@@ -13,7 +13,8 @@
 //!    is unknown, and the system may take pages for clean that never reached it. That is why opening writes the last
 //!    frame a second time, unless a durable derived store has seen it.
 //! 3. *Damage is not a torn tail.* A frame that does not read, and behind which another frame stands, or which a
-//!    durable derived store has seen, was acknowledged once. It is left as it is, named, and skipped.
+//!    durable derived store or the watermark has seen, was acknowledged once. It is left as it is, named, and skipped;
+//!    and so with a last segment that is gone.
 //! 4. *Entries are gap-free from 1.* `append` says after which entry it comes and is refused if that is not the last.
 //! 5. *Bytes are never rewritten, except by erasure*, which replaces a body by a filler of the same length with a
 //!    checksum and a flag of its own. It is done after the frame with the `erase` entry is durable and before anybody
@@ -33,6 +34,7 @@
 //! The derived store may be any number of frames behind the ledger, never ahead of it. What it lacks is replayed before
 //! anybody reads.
 
+mod check;
 mod copy;
 mod file;
 mod former;
@@ -45,6 +47,8 @@ mod segment_files;
 mod shared;
 mod storage;
 mod tail;
+mod time_line;
+mod watermark;
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -52,6 +56,8 @@ use std::path::Path;
 
 use proof::Digest;
 
+pub(crate) use check::check_ledger;
+pub use check::{CHECK_PROBLEMS_MAX, LedgerCheck};
 pub use copy::RestorePoint;
 pub(crate) use copy::{LossRule, copy_entries};
 pub use file::FileLedger;
@@ -166,6 +172,14 @@ pub trait Ledger: Send + Sync + fmt::Debug {
     /// Copies its segments into a folder, up to the last frame. Files that are there in full are left, unless they hold
     /// one of the `erased` bodies.
     fn copy_to(&self, folder: &Path, erased: &[u64]) -> Result<SegmentCopies>;
+
+    /// Notes the root that the journal of so many entries has, so that it can be compared later.
+    fn note_root(&self, _size: u64, _root: Digest) {}
+
+    /// Journals whose root is known: so many entries, this root.
+    fn named_roots(&self) -> Vec<(u64, Digest)> {
+        Vec::new()
+    }
 
     /// Bytes it takes.
     fn size_bytes(&self) -> Result<u64>;

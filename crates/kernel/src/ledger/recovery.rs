@@ -2,7 +2,8 @@
 //!
 //! What must stay true: a frame that was acknowledged is never cut off. Only the last frame can be torn, since each is
 //! synced before the next is written; so a frame that does not read is torn only if nothing stands behind it, and only
-//! what the derived store has not durably seen is looked at.
+//! what the derived store has not durably seen is looked at. What the watermark says was acknowledged counts whatever
+//! is found here.
 
 use super::LedgerPart;
 use super::segment::SegmentFile;
@@ -41,7 +42,8 @@ pub(super) fn find_end(segment: &SegmentFile, at: u64, last: u64) -> Result<Segm
 
 fn is_whole(segment: &SegmentFile, frame: &super::segment::FoundFrame) -> Result<bool> {
     for (seq, location) in (frame.header.first..).zip(&frame.locations) {
-        let (entry, body) = segment.parts(seq, *location)?;
+        let entry = segment.entry_part(seq, *location)?;
+        let body = segment.body_part(seq, *location)?;
         if entry == LedgerPart::Damaged || body == LedgerPart::Damaged {
             return Ok(false);
         }

@@ -178,11 +178,10 @@ impl SegmentFile {
         Ok(None)
     }
 
-    /// Entry and body at a place, as they are.
-    pub(super) fn parts(&self, seq: u64, location: Location) -> Result<(LedgerPart, LedgerPart)> {
+    /// The entry at a place, as it is.
+    pub(super) fn entry_part(&self, seq: u64, location: Location) -> Result<LedgerPart> {
         let (offset, bytes) = location.entry_span();
-        let entry = super::frame::decode_entry(seq, &self.read(offset, bytes)?);
-        Ok((entry, self.body_part(seq, location)?))
+        Ok(super::frame::decode_entry(seq, &self.read(offset, bytes)?))
     }
 
     pub(super) fn body_part(&self, seq: u64, location: Location) -> Result<LedgerPart> {

@@ -159,7 +159,8 @@ pub(crate) fn remove_copy(medium: &dyn Medium) -> Result<()> {
     for file in medium.segments().map_err(failed)? {
         medium.remove(file).map_err(failed)?;
     }
-    for file in [StoreFile::Derived, StoreFile::DerivedScratch, StoreFile::DerivedAside] {
+    let others = [StoreFile::Derived, StoreFile::DerivedScratch, StoreFile::DerivedAside];
+    for file in others.into_iter().chain([StoreFile::Watermark]) {
         medium.remove(file).map_err(failed)?;
     }
     Ok(())
@@ -245,6 +246,14 @@ impl Ledger for MirrorLedger {
             self.give_up();
         }
         Ok(())
+    }
+
+    fn note_root(&self, size: u64, root: Digest) {
+        self.local.note_root(size, root);
+    }
+
+    fn named_roots(&self) -> Vec<(u64, Digest)> {
+        self.local.named_roots()
     }
 
     fn copy_to(&self, folder: &Path, erased: &[u64]) -> Result<SegmentCopies> {

@@ -29,10 +29,12 @@ use super::{FileLedger, Frame, FrameEntry, Ledger, Location, SharedEntry, former
 use crate::birth::{birth, live_side};
 use crate::error::{Error, Result};
 use crate::keys::{self, TruthKey};
-use crate::limits::{COPY_ROOM_LEFT_BYTES, REWRITE_PENDING_BYTES_MAX, UNSYNCED_ENTRIES_MAX};
+use crate::limits::{
+    COPY_ROOM_LEFT_BYTES, ENGINE_CHECK_BYTES_MAX, REWRITE_PENDING_BYTES_MAX, UNSYNCED_ENTRIES_MAX,
+};
 use crate::store::{
-    DamageNote, EngineOptions, Medium, RedbStorage, RowChanges, STORE_FILE, Space, Storage,
-    StoreFile, StoreReader, View, WriteSet,
+    DamageNote, EngineOptions, FreshCopy, Medium, RedbStorage, RowChanges, STORE_FILE, Space,
+    Storage, StoreFile, StoreReader, View, WriteSet,
 };
 
 pub struct LedgerStorage {
@@ -44,8 +46,6 @@ pub struct LedgerStorage {
     /// What is committed while the derived store is being copied. Held by every commit, so that a copy begins between
     /// two of them.
     shadow: Mutex<Option<Shadow>>,
-    /// Held while the derived store is being copied.
-    rewriting: Mutex<()>,
     /// Why the derived store had to be begun anew when it was opened.
     made_because: Option<Error>,
 }
@@ -155,7 +155,6 @@ impl LedgerStorage {
             health: Arc::new(health),
             unsynced: AtomicU64::new(0),
             shadow: Mutex::default(),
-            rewriting: Mutex::default(),
             made_because,
         };
         storage.locate(known.map_or(0, |(seq, _)| seq))?;
@@ -198,14 +197,19 @@ impl LedgerStorage {
     fn locate(&self, known: u64) -> Result<()> {
         const ROWS_PER_COMMIT: usize = 20_000;
         let commit = |rows| self.derived.commit_around(&WriteSet::new(), false, || Ok(rows));
-        let mut rows = RowChanges::new();
+        let (mut rows, mut last) = (RowChanges::new(), known);
         self.ledger.read(known + 1, &mut |found| {
             rows.insert(keys::entry(found.seq), Some(found.location.to_bytes()));
             if rows.len() == ROWS_PER_COMMIT {
                 commit(std::mem::take(&mut rows))?;
             }
+            last = found.seq;
             Ok(ControlFlow::Continue(()))
         })?;
+        // The last entries may be gone: their numbers are not given again.
+        if self.ledger.last() > last {
+            rows.insert(keys::entry(self.ledger.last()), Some(Location::LOST.to_bytes()));
+        }
         if rows.is_empty() { Ok(()) } else { commit(rows) }
     }
 
@@ -309,6 +313,17 @@ impl LedgerStorage {
         }
     }
 
+    /// Lets the ledger know the root that the journal has now. What does not read now is told to whoever reads it.
+    fn note_root(&self) {
+        let noted = self.derived.reader().and_then(|reader| {
+            let size = View::new(&*reader, live_side(&*reader)?).counters()?.size;
+            Ok((size, journal_root(&*reader, size)?))
+        });
+        if let Ok((size, root)) = noted {
+            self.ledger.note_root(size, root);
+        }
+    }
+
     fn shadow(&self) -> MutexGuard<'_, Option<Shadow>> {
         self.shadow.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -316,12 +331,12 @@ impl LedgerStorage {
     /// Copies the derived store while others go on, and puts the copy in its place. False: too much was committed
     /// meanwhile, and nothing has changed.
     fn rewrite_beside(&self) -> Result<bool> {
+        let copy = self.derived.begin_copy()?;
         let reader = {
             let mut shadow = self.shadow();
             *shadow = Some(Shadow::default());
             self.derived.reader()?
         };
-        let copy = self.derived.begin_copy()?;
         copy.fill(&*reader)?;
         drop(reader);
         loop {
@@ -386,6 +401,9 @@ impl Storage for LedgerStorage {
                 if let Some(shadow) = &mut *shadow {
                     shadow.push(writes, &rows);
                 }
+                if is_durable && entries > 0 {
+                    self.note_root();
+                }
                 Ok(())
             }
             // The entries are safe. They are derived again when the actor is reopened.
@@ -421,16 +439,37 @@ impl Storage for LedgerStorage {
         }
         // Entries that are committed meanwhile are durable with this or counted by the next.
         self.unsynced.store(0, Ordering::Release);
+        self.note_root();
         self.derived.sync()
+    }
+
+    fn named_roots(&self) -> Vec<(u64, Digest)> {
+        self.ledger.named_roots()
     }
 
     fn wants_rewrite(&self) -> bool {
         self.derived.spilled_length().is_some() && self.check_room_for_copy().is_ok()
     }
 
+    fn rows(&self) -> Result<Box<dyn StoreReader + Send>> {
+        self.health.judge(self.derived.reader())
+    }
+
+    fn begin_copy(&self) -> Result<FreshCopy> {
+        self.check_room_for_copy()?;
+        self.derived.begin_copy()
+    }
+
+    fn replace_by(&self, copy: FreshCopy) -> Result<()> {
+        // No commit is under way while this is held.
+        let _commit_guard = self.shadow();
+        self.derived.replace_by(copy)?;
+        self.unsynced.store(0, Ordering::Release);
+        Ok(())
+    }
+
     fn rewrite(&self) -> Result<()> {
         self.check_room_for_copy()?;
-        let _rewrite_guard = self.rewriting.lock().unwrap_or_else(PoisonError::into_inner);
         let outcome = match self.rewrite_beside() {
             Ok(false) => {
                 // Under such a load the only way is to let everybody wait.
@@ -440,15 +479,14 @@ impl Storage for LedgerStorage {
             outcome => outcome.map(drop),
         };
         *self.shadow() = None;
-        if outcome.is_err() {
-            self.derived.remove_copy()?;
-        }
         outcome
     }
 
     fn check(&self) -> Result<()> {
         self.check_frames()?;
-        self.derived.check()
+        // Nobody can begin to read meanwhile. Of a large file every row is read by whoever verifies it.
+        let is_short = self.derived.size_bytes()? <= ENGINE_CHECK_BYTES_MAX;
+        if is_short { self.derived.check() } else { Ok(()) }
     }
 
     fn size_bytes(&self) -> Result<u64> {
@@ -456,6 +494,9 @@ impl Storage for LedgerStorage {
     }
 
     fn close(&self) -> Result<()> {
+        if self.unsynced.load(Ordering::Acquire) > 0 && !self.has_failed() {
+            self.note_root();
+        }
         self.derived.close()
     }
 }

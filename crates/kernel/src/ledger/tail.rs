@@ -12,7 +12,9 @@ use std::sync::Arc;
 use super::Location;
 use super::recovery::find_end;
 use super::segment::{SEGMENT_HEADER_BYTES, SegmentFile};
+use super::watermark::Watermark;
 use crate::error::{Error, Result, is_want_of_room};
+use crate::store::DamageNote;
 
 /// Zeros written ahead of the frames at a time: as much as the segment holds, within these.
 const AHEAD_BYTES_MIN: u64 = 64 << 10;
@@ -33,9 +35,19 @@ pub(super) struct Tail {
 
 impl Tail {
     /// Finds where a ledger ends and leaves nothing behind it.
-    pub(super) fn open(segment: Arc<SegmentFile>, known: Option<(u64, Location)>) -> Result<Tail> {
+    ///
+    /// `known` is the last entry that a durable derived store has seen, `mark` what was acknowledged: whatever both
+    /// say was there is not torn.
+    pub(super) fn open(
+        segment: Arc<SegmentFile>,
+        known: Option<(u64, Location)>,
+        mark: Option<Watermark>,
+        damage: &mut Vec<DamageNote>,
+    ) -> Result<Tail> {
         let first = segment.header.first;
-        let (from, last) = match known.filter(|(seq, _)| *seq >= first) {
+        // A location says nothing about which segment it is in.
+        let is_lost = mark.is_some_and(|mark| mark.segment > first);
+        let (from, last) = match known.filter(|(seq, _)| *seq >= first && !is_lost) {
             Some((seq, location)) => (location.end(), seq),
             None => (SEGMENT_HEADER_BYTES as u64, first - 1),
         };
@@ -45,10 +57,22 @@ impl Tail {
                 format!("entry {last} was in it and is gone"),
             ));
         }
-        let end = find_end(&segment, from, last)?;
+        let mut end = find_end(&segment, from, last)?;
+        let frame_end = end.at;
+        if let Some(mark) = mark.filter(|mark| mark.last > end.last && mark.segment >= first) {
+            let lost = match end.last + 1 {
+                first if first == mark.last => format!("entry {first}"),
+                first => format!("entries {first} to {}", mark.last),
+            };
+            damage
+                .push(DamageNote::new(lost, "were acknowledged, and the ledger has them no more"));
+            end.last = mark.last;
+            end.at = if is_lost { segment.len()? } else { mark.end };
+            end.is_torn = false;
+        }
         if let Some(at) = end.last_frame {
             // The sync of this frame may have failed, and the system may take its pages for written since.
-            let bytes = segment.read(at, usize::try_from(end.at - at).unwrap_or(usize::MAX))?;
+            let bytes = segment.read(at, usize::try_from(frame_end - at).unwrap_or(usize::MAX))?;
             segment.file.write(at, &bytes).map_err(|error| segment.failed(error))?;
         }
         if end.is_torn {

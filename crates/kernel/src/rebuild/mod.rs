@@ -1,14 +1,16 @@
 //! Rebuild: everything but the journal and the bodies can be dropped and made again, to the same bytes.
 //!
-//! `rebuild` fills the side of the store that is not live, in slices that each commit, and then switches sides in one
-//! commit; a crash leaves the live side as it was and the rebuild goes on where it stopped. `renew` is the rebuild that
-//! nobody asked for: it switches only to a state of the same root. `replay` brings the live side up to the journal
-//! after a crash. `verify` replays into a store of its own and compares every row.
+//! A `Remake` makes everything again in a file beside the live one, while others read and write, and takes its place;
+//! a crash leaves the live one as it was. `renew` is the rebuild that nobody asked for: it takes the place only of a
+//! state with the same root. `replay` brings the live side up to the journal after a crash. `verify` replays into a store
+//! of its own and compares every row. All of them read and prepare entries on several threads (`read_ahead`).
 //!
 //! An entry that cannot be read costs itself and what follows from it: a marker without effect takes its number, and so
 //! with entries that no longer fit. All of them are named.
 
-mod other_side;
+mod beside;
+mod read_ahead;
+mod replay;
 mod verify;
 
 use proof::journal::{Entry, EntryKind, Migration, Payload, SCHEMA};
@@ -16,11 +18,13 @@ use proof::memory::{Millis, SealedBody};
 
 use crate::error::{Error, Result};
 use crate::keys;
-use crate::store::{DamageNote, Space, StoreReader};
+use crate::store::{DamageNote, KeyRange, Space, StoreReader, Visit};
 
-pub(crate) use other_side::{rebuild, renew, replay};
+pub use beside::RebuildReport;
+pub(crate) use beside::{Remake, renew};
+pub(crate) use replay::replay;
 pub use verify::{PROBLEMS_MAX, VerifyProblem, VerifyReport};
-pub(crate) use verify::{replay_into, verify};
+pub(crate) use verify::{other_roots, replay_into, verify};
 
 /// An entry read back from the journal with what lies beside it.
 struct StoredEntry {
@@ -54,6 +58,32 @@ fn stored(reader: &dyn StoreReader, seq: u64) -> Result<Option<StoredEntry>> {
         sealed => (sealed?, None),
     };
     Ok(Some(StoredEntry { entry, bytes, payload, sealed, body_damage }))
+}
+
+/// Derived rows of one store beside the truth of another: what a hook reads while everything is made again.
+struct ScratchReader<'a> {
+    truth: &'a dyn StoreReader,
+    derived: &'a dyn StoreReader,
+}
+
+impl ScratchReader<'_> {
+    fn of(&self, space: Space) -> &dyn StoreReader {
+        if space == Space::Truth { self.truth } else { self.derived }
+    }
+}
+
+impl StoreReader for ScratchReader<'_> {
+    fn get(&self, space: Space, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        self.of(space).get(space, key)
+    }
+
+    fn scan(&self, space: Space, range: &KeyRange, visit: &mut Visit<'_>) -> Result<()> {
+        self.of(space).scan(space, range, visit)
+    }
+
+    fn note_damage(&self, note: DamageNote) {
+        self.truth.note_damage(note);
+    }
 }
 
 /// What stands for an entry that cannot be read or does not fit what is left: it changes nothing.

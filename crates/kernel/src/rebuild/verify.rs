@@ -6,15 +6,17 @@ use proof::actor::ActorName;
 use proof::digest::{Digest, encode_hex};
 use proof::journal::Payload;
 use proof::memory::MemoryId;
+use proof::merkle::log;
 
-use super::{marker, stored};
+use super::read_ahead::{AheadEntry, read_ahead};
+use super::{ScratchReader, marker, stored};
 use crate::batch::{Batch, Hooks, ProgressFn};
 use crate::birth::live_side;
 use crate::commitments::roots_at;
 use crate::error::{Error, Result};
 use crate::keys::{self, TruthKey};
-use crate::limits::{GROUP_BYTES_MAX, REBUILD_ENTRIES_PER_COMMIT};
-use crate::store::{DamageNote, KeyRange, Side, Space, Storage, StoreReader, View, Visit};
+use crate::limits::VERIFY_ROUNDS_MAX;
+use crate::store::{DamageNote, KeyRange, Side, Space, Storage, StoreReader, View, WriteSet};
 
 /// Problems after which a check stops looking for more.
 pub const PROBLEMS_MAX: usize = 100;
@@ -63,6 +65,9 @@ impl VerifyReport {
 }
 
 /// Verifies `storage` with the help of an empty `scratch` store, which is filled with the replay.
+///
+/// A memory that is erased meanwhile would look like damage: its body is gone and the entry that says why is not in the
+/// state that is checked. So the check then begins anew.
 pub(crate) fn verify(
     actor: &ActorName,
     storage: &dyn Storage,
@@ -70,6 +75,45 @@ pub(crate) fn verify(
     hooks: &mut Hooks,
     progress: &mut ProgressFn<'_>,
 ) -> Result<VerifyReport> {
+    for _ in 0..VERIFY_ROUNDS_MAX {
+        let (report, size) = verify_once(actor, storage, scratch, hooks, progress)?;
+        if report.is_clean() || !has_erasure_since(storage, size)? {
+            return Ok(report);
+        }
+        let mut empty = WriteSet::new();
+        empty.clear(Space::Derived(Side::A));
+        scratch.commit(&empty)?;
+    }
+    Err(Error::invalid("store", "memories are erased all the time; verify again when that is over"))
+}
+
+/// True if one of the entries after `size` erases a memory.
+fn has_erasure_since(storage: &dyn Storage, size: u64) -> Result<bool> {
+    if storage.has_failed() {
+        return Ok(false);
+    }
+    // An erasure that is under way has begun with the bytes: this waits for it.
+    storage.commit(&WriteSet::new())?;
+    let reader = storage.reader()?;
+    let last = View::new(&*reader, Side::A).last_seq()?;
+    for seq in size.saturating_add(1)..=last {
+        if let Ok(Some(found)) = stored(&*reader, seq)
+            && matches!(found.payload, Payload::Erase(_))
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Verifies one state. Also returns the last entry of it.
+fn verify_once(
+    actor: &ActorName,
+    storage: &dyn Storage,
+    scratch: &dyn Storage,
+    hooks: &mut Hooks,
+    progress: &mut ProgressFn<'_>,
+) -> Result<(VerifyReport, u64)> {
     let mut report = VerifyReport { entries: 0, rows: 0, root: None, problems: Vec::new() };
     match storage.check() {
         // With readers open the engine cannot check itself now. The logical check below reads every row anyway.
@@ -80,14 +124,16 @@ pub(crate) fn verify(
         Ok(found) => found,
         Err(error) => {
             report.take(error)?;
-            return Ok(report);
+            return Ok((report, u64::MAX));
         }
     };
     let (side, reader) = reader;
-    if let Err(error) = check(actor, (&*reader, side), scratch, hooks, progress, &mut report) {
+    let size = View::new(&*reader, side).last_seq()?;
+    let of = (storage, &*reader as &dyn StoreReader, side);
+    if let Err(error) = check(actor, of, scratch, hooks, progress, &mut report) {
         report.take(error)?;
     }
-    Ok(report)
+    Ok((report, size))
 }
 
 /// Replays the journal of `storage` into an empty `scratch`; the first problem is an error.
@@ -101,7 +147,7 @@ pub(crate) fn replay_into(
     let mut report = VerifyReport { entries: 0, rows: 0, root: None, problems: Vec::new() };
     let total = check_journal_keys(&*reader, &mut report)?;
     if report.is_clean() {
-        replay(&*reader, scratch, hooks, total, progress, &mut report)?;
+        replay((storage, &*reader), scratch, hooks, total, progress, &mut report)?;
     }
     match report.problems.into_iter().next() {
         Some(problem) => Err(Error::corrupt(problem.place, problem.reason)),
@@ -111,7 +157,7 @@ pub(crate) fn replay_into(
 
 fn check(
     actor: &ActorName,
-    (reader, side): (&dyn StoreReader, Side),
+    (storage, reader, side): (&dyn Storage, &dyn StoreReader, Side),
     scratch: &dyn Storage,
     hooks: &mut Hooks,
     progress: &mut ProgressFn<'_>,
@@ -119,18 +165,42 @@ fn check(
 ) -> Result<()> {
     let total = check_journal_keys(reader, report)?;
     // Entries that no longer fit what is left end the replay. Bodies are checked all the same.
-    if let Err(error) = replay(reader, scratch, hooks, total, progress, report) {
+    if let Err(error) = replay((storage, reader), scratch, hooks, total, progress, report) {
         report.take(error)?;
     }
     let replayed = scratch.reader()?;
     let replayed_view = View::new(&*replayed, Side::A);
     if report.is_clean() {
         report.root = Some(roots_at(&replayed_view, total)?.overall(actor.as_str()));
+        for DamageNote { place, reason } in other_roots(storage, &replayed_view, total)? {
+            report.add(place, reason);
+        }
     }
     let is_sound = report.is_clean();
     check_bodies(reader, &replayed_view, total, report)?;
     // Without an entry, everything that follows from it would differ: what is lost is named already.
     if is_sound { compare(reader, side, &*replayed, report) } else { Ok(()) }
+}
+
+/// Journals that have another root than the one they were told to have, of those with at most `size` entries.
+pub(crate) fn other_roots(
+    storage: &dyn Storage,
+    view: &View<'_>,
+    size: u64,
+) -> Result<Vec<DamageNote>> {
+    let mut notes = Vec::new();
+    for (entries, told) in storage.named_roots() {
+        if entries <= size {
+            let found = log::root(view, entries)?;
+            if found != told {
+                let reason = format!(
+                    "with {entries} entries it has the root {found}, it was told as {told}"
+                );
+                notes.push(DamageNote::new("journal", reason));
+            }
+        }
+    }
+    Ok(notes)
 }
 
 /// Every key of the truth space is an entry or body, entries are gap-free, bodies lie beside an entry.
@@ -158,7 +228,7 @@ fn check_journal_keys(reader: &dyn StoreReader, report: &mut VerifyReport) -> Re
 }
 
 fn replay(
-    reader: &dyn StoreReader,
+    (storage, reader): (&dyn Storage, &dyn StoreReader),
     scratch: &dyn Storage,
     hooks: &mut Hooks,
     total: u64,
@@ -170,65 +240,41 @@ fn replay(
     let view = View::new(&beside, Side::A);
     hooks.each(|hook| hook.open(&view))?;
     drop(empty);
+    let preparers = hooks.preparers();
     let mut done = 0;
-    while done < total {
-        progress(done, total);
-        let replayed = scratch.reader()?;
-        let beside = ScratchReader { truth: reader, derived: &*replayed };
-        let mut batch = Batch::new(&beside, Side::A, hooks);
-        while done < total
-            && batch.entries() < REBUILD_ENTRIES_PER_COMMIT
-            && batch.bytes() < GROUP_BYTES_MAX
-        {
-            let found = match stored(reader, done + 1) {
-                Ok(Some(found)) => found,
-                Ok(None) => {
-                    report.add(format!("entry {}", done + 1), "is missing");
-                    marker(done + 1, batch.view().counters()?.at)
-                }
-                Err(error) => {
-                    report.take(error)?;
-                    marker(done + 1, batch.view().counters()?.at)
-                }
-            };
-            batch.derive(
-                &found.entry,
-                &found.bytes,
-                &found.payload,
-                (found.sealed.as_ref(), &[]),
-            )?;
-            done += 1;
-            report.entries = done;
+    read_ahead(storage, &preparers, (1, total), |entries| {
+        while done < total {
+            progress(done, total);
+            let slice = entries.slice()?;
+            let replayed = scratch.reader()?;
+            let beside = ScratchReader { truth: reader, derived: &*replayed };
+            let mut batch = Batch::new(&beside, Side::A, hooks);
+            for AheadEntry { seq, found, prepared } in slice {
+                let found = match found {
+                    Ok(Some(found)) => found,
+                    Ok(None) => {
+                        report.add(format!("entry {seq}"), "is missing");
+                        marker(seq, batch.view().counters()?.at)
+                    }
+                    Err(error) => {
+                        report.take(error)?;
+                        marker(seq, batch.view().counters()?.at)
+                    }
+                };
+                let body = (found.sealed.as_ref(), &prepared[..]);
+                batch.derive(&found.entry, &found.bytes, &found.payload, body)?;
+                done = seq;
+                report.entries = done;
+            }
+            let rows = batch.seal()?;
+            drop(replayed);
+            scratch.commit(&rows)?;
+            hooks.committed();
         }
-        let rows = batch.seal()?;
-        drop(replayed);
-        scratch.commit(&rows)?;
-        hooks.committed();
-    }
+        Ok(())
+    })?;
     progress(total, total);
     Ok(())
-}
-
-/// Derived rows of the scratch store beside the truth of the store being checked: what a hook would read on a rebuild.
-struct ScratchReader<'a> {
-    truth: &'a dyn StoreReader,
-    derived: &'a dyn StoreReader,
-}
-
-impl ScratchReader<'_> {
-    fn of(&self, space: Space) -> &dyn StoreReader {
-        if space == Space::Truth { self.truth } else { self.derived }
-    }
-}
-
-impl StoreReader for ScratchReader<'_> {
-    fn get(&self, space: Space, key: &[u8]) -> Result<Option<Vec<u8>>> {
-        self.of(space).get(space, key)
-    }
-
-    fn scan(&self, space: Space, range: &KeyRange, visit: &mut Visit<'_>) -> Result<()> {
-        self.of(space).scan(space, range, visit)
-    }
 }
 
 /// Each body hashes to what its entry says, and is there unless its memory was erased.

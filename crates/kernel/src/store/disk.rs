@@ -40,6 +40,7 @@ impl DiskMedium {
             StoreFile::DerivedAside => self.folder.join("derived.redb.damaged"),
             StoreFile::Former => self.folder.join("store.redb"),
             StoreFile::FormerAside => self.folder.join("store.redb.moved"),
+            StoreFile::Watermark => self.folder.join(LEDGER_FOLDER).join("watermark"),
             StoreFile::Segment(first) => segment(first, "log"),
             StoreFile::SegmentScratch(first) => segment(first, "log.new"),
             StoreFile::SegmentMove(first) => segment(first, "log.move"),

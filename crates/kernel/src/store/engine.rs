@@ -18,7 +18,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use redb::{Builder, Database, Durability, StorageBackend, TableDefinition, WriteTransaction};
 
 use super::backend::{Backend, engine, guarded, io};
-use super::fresh_copy::FreshCopy;
+use super::fresh_copy::{CopyTurns, FreshCopy};
 use super::redb_reader::RedbReader;
 use super::spill::{SpillFile, SpilledLength};
 use super::{Medium, Side, Space, Storage, StoreFile, StoreReader, WriteSet};
@@ -60,6 +60,7 @@ pub struct RedbStorage {
     /// Written to only when the file is replaced, checked or closed, so that nobody who begins to read waits for a
     /// commit.
     current: RwLock<Arc<OpenDatabase>>,
+    turns: Arc<CopyTurns>,
 }
 
 /// An open file. Readers of one that was replaced keep it open; redb would turn them away otherwise.
@@ -71,7 +72,7 @@ pub(super) struct OpenDatabase {
 
 impl OpenDatabase {
     /// A file in which nothing that is read may be missing: it does not go on in memory.
-    fn new(database: Database) -> Arc<OpenDatabase> {
+    pub(super) fn new(database: Database) -> Arc<OpenDatabase> {
         let (database, spilled) = (RwLock::new(Some(database)), SpilledLength::default());
         Arc::new(OpenDatabase { database, spilled })
     }
@@ -83,7 +84,7 @@ impl OpenDatabase {
         Ok(Arc::new(OpenDatabase { database, spilled }))
     }
 
-    fn with<T>(&self, work: impl FnOnce(&Database) -> Result<T>) -> Result<T> {
+    pub(super) fn with<T>(&self, work: impl FnOnce(&Database) -> Result<T>) -> Result<T> {
         let database = self.database.read().unwrap_or_else(PoisonError::into_inner);
         guarded(|| work(database.as_ref().ok_or(Error::Closed)?))
     }
@@ -126,7 +127,8 @@ impl RedbStorage {
             }
         };
         let current = RwLock::new(guarded(open)?);
-        Ok(RedbStorage { medium, file: StoreFile::Derived, options, current })
+        let (file, turns) = (StoreFile::Derived, Arc::default());
+        Ok(RedbStorage { medium, file, options, current, turns })
     }
 
     /// Opens a store that is there, to read from it.
@@ -137,7 +139,7 @@ impl RedbStorage {
         let (medium, file) = (Arc::clone(medium), StoreFile::Former);
         let database = guarded(|| open_database(&*medium, file, options))?;
         let current = RwLock::new(OpenDatabase::new(database));
-        Ok(RedbStorage { medium, file, options, current })
+        Ok(RedbStorage { medium, file, options, current, turns: Arc::default() })
     }
 
     /// Commits `writes` around something that must happen first: rows are staged, `first` is done, and then they become
@@ -165,32 +167,6 @@ impl RedbStorage {
     pub(crate) fn sync(&self) -> Result<()> {
         let wait = self.waiting()?;
         self.with(|database| begin(database, wait)?.commit().map_err(engine))
-    }
-
-    /// Begins a file that will replace this one; see `replace_by`.
-    pub(crate) fn begin_copy(&self) -> Result<FreshCopy> {
-        guarded(|| FreshCopy::begin(&*self.medium, self.options))
-    }
-
-    /// Makes a copy the store. Readers that are open keep the old one. The caller sees to it that nothing was committed
-    /// that the copy has not.
-    pub(crate) fn replace_by(&self, copy: FreshCopy) -> Result<()> {
-        self.alone(|current| {
-            *current = self.put_in_place(copy)?;
-            Ok(())
-        })
-    }
-
-    fn put_in_place(&self, copy: FreshCopy) -> Result<Arc<OpenDatabase>> {
-        // It is reopened under its new name, so that its lock and path agree.
-        drop(copy);
-        self.medium.rename(StoreFile::DerivedScratch, StoreFile::Derived).map_err(io)?;
-        OpenDatabase::open(&*self.medium, self.options)
-    }
-
-    /// Removes a copy that will not be finished.
-    pub(crate) fn remove_copy(&self) -> Result<()> {
-        self.medium.remove(StoreFile::DerivedScratch).map_err(io)
     }
 
     fn waiting(&self) -> Result<Wait> {
@@ -226,13 +202,27 @@ impl Storage for RedbStorage {
         self.with(|database| commit_to(database, writes, wait))
     }
 
+    fn begin_copy(&self) -> Result<FreshCopy> {
+        FreshCopy::begin(&self.medium, self.options, &self.turns)
+    }
+
+    fn replace_by(&self, copy: FreshCopy) -> Result<()> {
+        self.alone(|current| {
+            copy.take_place()?;
+            *current = OpenDatabase::open(&*self.medium, self.options)?;
+            Ok(())
+        })
+    }
+
     fn rewrite(&self) -> Result<()> {
+        // Whoever writes a copy may wait for the turn of `alone`: this one waits for it first.
+        let copy = self.begin_copy()?;
         self.alone(|current| {
             let reader = RedbReader::begin(current)?;
-            let copy = FreshCopy::begin(&*self.medium, self.options)?;
             copy.fill(&reader)?;
             drop(reader);
-            *current = self.put_in_place(copy)?;
+            copy.take_place()?;
+            *current = OpenDatabase::open(&*self.medium, self.options)?;
             Ok(())
         })
     }

@@ -1,22 +1,84 @@
 //! A derived store being written that will replace another.
+//!
+//! What must stay true: there is one at a time, whoever wants the next waits; until it takes the place of the store
+//! it is worthless, and one that is given up leaves no file.
 
-use redb::Database;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use super::backend::{engine, guarded, io};
-use super::engine::{RowChanges, SPACES, Wait, begin, commit_to, open_database, stage};
+use super::engine::{
+    OpenDatabase, RowChanges, SPACES, Wait, begin, commit_to, open_database, stage,
+};
+use super::redb_reader::RedbReader;
 use super::{EngineOptions, KeyRange, Medium, SCRUB_KEY, Space, StoreFile, StoreReader, WriteSet};
 use crate::error::Result;
 
 /// Rows copied per transaction when a file is rewritten.
 const REWRITE_ROWS_PER_COMMIT: usize = 20_000;
 
+/// Whose turn it is to write a copy.
+#[derive(Debug, Default)]
+pub(super) struct CopyTurns {
+    is_taken: Mutex<bool>,
+    freed: Condvar,
+}
+
+/// Held by the one copy that is being written.
+struct CopyTurn(Arc<CopyTurns>);
+
+impl CopyTurn {
+    fn wait(turns: &Arc<CopyTurns>) -> CopyTurn {
+        let taken = turns.is_taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let free = turns.freed.wait_while(taken, |is_taken| *is_taken);
+        *free.unwrap_or_else(PoisonError::into_inner) = true;
+        CopyTurn(Arc::clone(turns))
+    }
+}
+
+impl Drop for CopyTurn {
+    fn drop(&mut self) {
+        *self.0.is_taken.lock().unwrap_or_else(PoisonError::into_inner) = false;
+        self.0.freed.notify_one();
+    }
+}
+
 /// A store being written that will replace another.
-pub(crate) struct FreshCopy(pub(super) Database);
+pub struct FreshCopy {
+    medium: Arc<dyn Medium>,
+    /// `None` once it has taken the place of the store.
+    file: Option<Arc<OpenDatabase>>,
+    _turn: CopyTurn,
+}
+
+impl std::fmt::Debug for FreshCopy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FreshCopy").finish_non_exhaustive()
+    }
+}
 
 impl FreshCopy {
-    pub(super) fn begin(medium: &dyn Medium, options: EngineOptions) -> Result<FreshCopy> {
-        medium.remove(StoreFile::DerivedScratch).map_err(io)?;
-        Ok(FreshCopy(open_database(medium, StoreFile::DerivedScratch, options)?))
+    /// Begins an empty one, after whoever writes another.
+    pub(super) fn begin(
+        medium: &Arc<dyn Medium>,
+        options: EngineOptions,
+        turns: &Arc<CopyTurns>,
+    ) -> Result<FreshCopy> {
+        let turn = CopyTurn::wait(turns);
+        let mut copy = FreshCopy { medium: Arc::clone(medium), file: None, _turn: turn };
+        guarded(|| {
+            medium.remove(StoreFile::DerivedScratch).map_err(io)?;
+            let database = open_database(&**medium, StoreFile::DerivedScratch, options);
+            // What could not be begun leaves no file either.
+            copy.file = Some(OpenDatabase::new(database.inspect_err(|_| {
+                let _ = medium.remove(StoreFile::DerivedScratch);
+            })?));
+            Ok(())
+        })?;
+        Ok(copy)
+    }
+
+    fn file(&self) -> &Arc<OpenDatabase> {
+        self.file.as_ref().expect("a copy has its file until it takes the place of the store")
     }
 
     /// Copies all rows that `reader` shows, but the one that asks for the copy.
@@ -34,17 +96,27 @@ impl FreshCopy {
             batch.put(space, key.to_vec(), value.to_vec());
             rows += 1;
             if rows % REWRITE_ROWS_PER_COMMIT == 0 {
-                guarded(|| commit_to(&self.0, &std::mem::take(&mut batch), Wait::Nothing))?;
+                self.commit(&std::mem::take(&mut batch))?;
             }
             Ok(std::ops::ControlFlow::Continue(()))
         })?;
-        guarded(|| commit_to(&self.0, &batch, Wait::Disk))
+        self.file().with(|database| commit_to(database, &batch, Wait::Disk))
+    }
+
+    /// Adds rows without a wait for the disk.
+    pub(crate) fn commit(&self, writes: &WriteSet) -> Result<()> {
+        self.file().with(|database| commit_to(database, writes, Wait::Nothing))
+    }
+
+    /// The state so far.
+    pub(crate) fn reader(&self) -> Result<Box<dyn StoreReader + Send>> {
+        Ok(Box::new(RedbReader::begin(self.file())?))
     }
 
     /// Applies what was committed to the store since.
     pub(crate) fn apply(&self, writes: &WriteSet, truth: &RowChanges) -> Result<()> {
-        guarded(|| {
-            let transaction = begin(&self.0, Wait::Nothing)?;
+        self.file().with(|database| {
+            let transaction = begin(database, Wait::Nothing)?;
             let others = writes.iter().filter(|(space, _)| *space != Space::Truth);
             stage(&transaction, writes, others.chain([(Space::Truth, truth)]))?;
             transaction.commit().map_err(engine)
@@ -53,6 +125,27 @@ impl FreshCopy {
 
     /// Makes it durable.
     pub(crate) fn settle(&self) -> Result<()> {
-        guarded(|| commit_to(&self.0, &WriteSet::new(), Wait::Disk))
+        self.file().with(|database| commit_to(database, &WriteSet::new(), Wait::Disk))
+    }
+
+    /// Closes the file and gives it the name of the store.
+    pub(super) fn take_place(mut self) -> Result<()> {
+        // It is reopened under its new name, so that its lock and path agree.
+        drop(self.file.take());
+        let renamed = self.medium.rename(StoreFile::DerivedScratch, StoreFile::Derived);
+        renamed.map_err(|error| {
+            // It is worthless now, and the next open removes it too.
+            let _ = self.medium.remove(StoreFile::DerivedScratch);
+            io(error)
+        })
+    }
+}
+
+impl Drop for FreshCopy {
+    fn drop(&mut self) {
+        if self.file.take().is_some() {
+            // It is worthless, and the next open removes it too.
+            let _ = self.medium.remove(StoreFile::DerivedScratch);
+        }
     }
 }

@@ -25,9 +25,12 @@ pub use cache_medium::CacheMedium;
 pub use disk::DiskMedium;
 pub use engine::{EngineOptions, RedbStorage};
 pub(crate) use engine::{RowChanges, STORE_FILE};
+pub use fresh_copy::FreshCopy;
 pub use read_only::ReadOnlyMedium;
 pub use view::View;
 pub use write_set::WriteSet;
+
+use proof::Digest;
 
 use crate::error::Result;
 use crate::keys;
@@ -155,6 +158,11 @@ pub trait Storage: Send + Sync + fmt::Debug {
         Vec::new()
     }
 
+    /// Journals of the store that somebody named the root of: so many entries, this root.
+    fn named_roots(&self) -> Vec<(u64, Digest)> {
+        Vec::new()
+    }
+
     /// Makes durable what was committed without a wait for the disk.
     fn settle(&self) -> Result<()> {
         Ok(())
@@ -165,6 +173,18 @@ pub trait Storage: Send + Sync + fmt::Debug {
     fn wants_rewrite(&self) -> bool {
         false
     }
+
+    /// The rows as the engine keeps them: of the truth where it is, if it lies elsewhere.
+    fn rows(&self) -> Result<Box<dyn StoreReader + Send>> {
+        self.reader()
+    }
+
+    /// Begins an empty store that may take the place of this one, after whoever writes another.
+    fn begin_copy(&self) -> Result<FreshCopy>;
+
+    /// Makes a copy the store. Readers that are open keep the old one. The caller sees to it that nothing was committed
+    /// that the copy has not.
+    fn replace_by(&self, copy: FreshCopy) -> Result<()>;
 
     /// Writes the live content into a fresh file that replaces this one, so that deleted bytes are gone from disk. The
     /// row that asked for it is gone too. Commits and reads may go on meanwhile.
@@ -197,6 +217,8 @@ pub enum StoreFile {
     Segment(u64),
     /// A segment being made. Left over after a crash, it is worthless.
     SegmentScratch(u64),
+    /// How far the ledger was acknowledged. Nothing depends on it.
+    Watermark,
     /// A segment that a move out of `Former` has written. It counts once `Former` is put aside.
     SegmentMove(u64),
 }

@@ -24,12 +24,12 @@ use std::thread::JoinHandle;
 pub(crate) use gate::permission_of;
 pub(crate) use work::WriterThread;
 
-use crate::batch::ProgressFn;
 use crate::command::{Command, Receipt, Stamp};
 use crate::error::{Error, Result, StorageFailure};
 use crate::grants::Authority;
 use crate::hook::{Prepare, PreparedBody};
 use crate::limits::QUEUE_COMMANDS_MAX;
+use crate::rebuild::{RebuildReport, Remake};
 use crate::validate::check_body;
 
 /// A command with who asks.
@@ -47,7 +47,8 @@ pub(crate) enum Job {
     /// All in one commit; each is admitted or refused by itself. What was prepared comes in the same order, while the
     /// writer is at work.
     Bulk(Arc<[Submission]>, Receiver<PreparedPart>, SyncSender<Vec<Result<Receipt>>>),
-    Rebuild(Box<ProgressFn<'static>>, SyncSender<Result<u64>>),
+    /// Lets a derived store that was made beside the live one take its place.
+    Replace(Box<Remake>, SyncSender<Result<RebuildReport>>),
     /// Takes over what other nodes wrote. Answers with the size of the journal then.
     CatchUp(SyncSender<Result<u64>>),
     Close,
@@ -115,8 +116,8 @@ impl WriterHandle {
         self.preparers.iter().map(|preparer| preparer.prepare(body)).collect()
     }
 
-    pub(crate) fn rebuild(&self, progress: Box<ProgressFn<'static>>) -> Result<u64> {
-        self.ask(|answer| Job::Rebuild(progress, answer))?
+    pub(crate) fn replace(&self, remake: Remake) -> Result<RebuildReport> {
+        self.ask(|answer| Job::Replace(Box::new(remake), answer))?
     }
 
     pub(crate) fn catch_up(&self) -> Result<u64> {

@@ -14,12 +14,12 @@ use super::gate::{gate, may_name};
 use super::held::{HeldJob, reply};
 use super::{Job, Submission};
 use crate::admit::{Admission, AdmittedCommand, Situation, admit, idempotency, recall_answer};
-use crate::batch::{Batch, Hooks, ProgressFn};
+use crate::batch::{Batch, Hooks};
 use crate::command::{Command, Receipt, Stamp};
 use crate::error::{Error, Result};
 use crate::hook::{Prepare, PreparedBody};
 use crate::limits::{GROUP_BYTES_MAX, GROUP_COMMANDS_MAX};
-use crate::rebuild;
+use crate::rebuild::{RebuildReport, Remake};
 use crate::scrub::Scrubber;
 use crate::store::{SCRUB_KEY, Side, Space, Storage, View, WriteSet};
 use crate::validate::check_reason;
@@ -76,8 +76,8 @@ impl WriterThread {
                         self.answer_catch_ups(asked, appended);
                         return;
                     }
-                    Job::Rebuild(mut progress, answer) => {
-                        let outcome = self.rebuild(&mut *progress);
+                    Job::Replace(remake, answer) => {
+                        let outcome = self.replace(*remake);
                         reply(&answer, outcome);
                     }
                     Job::CatchUp(answer) => self.answer_catch_ups(vec![answer], false),
@@ -230,21 +230,23 @@ impl WriterThread {
         }
     }
 
-    fn rebuild(&mut self, progress: &mut ProgressFn<'_>) -> Result<u64> {
+    /// Finishes a remake and goes on with it.
+    fn replace(&mut self, remake: Remake) -> Result<RebuildReport> {
         if self.is_poisoned() {
             return Err(Error::Poisoned);
         }
-        match rebuild::rebuild(&*self.storage, self.side, &mut self.hooks, progress) {
-            Ok((side, entries)) => {
-                self.side = side;
-                Ok(entries)
-            }
-            Err(error) => {
-                // The live side is untouched, but the hooks have followed the other one.
-                self.poisoned.store(true, Ordering::Release);
-                Err(error)
-            }
+        let report = remake.finish(&*self.storage, self.side)?;
+        self.side = Side::A;
+        let opened = self.storage.reader().and_then(|reader| {
+            let view = View::new(&*reader, self.side);
+            self.hooks.each(|hook| hook.open(&view))
+        });
+        if let Err(error) = opened {
+            // Nobody knows which state the hooks follow now.
+            self.poisoned.store(true, Ordering::Release);
+            return Err(error);
         }
+        Ok(report)
     }
 }
 
@@ -317,7 +319,7 @@ fn stage(
 ) -> Result<Receipt, Refusal> {
     let stamp = &request.stamp;
     let counters = batch.view().counters().map_err(Refusal::Batch)?;
-    let at = stamp.at.max(counters.at);
+    let at = stamp.entry_time(counters.at);
     if let Some(authority) = &request.authority
         && !may_name(&batch.view(), authority, &request.command).map_err(Refusal::Batch)?
     {

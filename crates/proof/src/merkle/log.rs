@@ -135,6 +135,37 @@ impl<'a, P: Pages + ?Sized> TileReader<'a, P> {
     }
 }
 
+/// The root of a log whose leaves come one after the other, for whoever keeps nothing of it but this.
+#[derive(Clone, Debug, Default)]
+pub struct RunningRoot {
+    size: u64,
+    /// The roots of its complete trees, the largest first.
+    peaks: Vec<Digest>,
+}
+
+impl RunningRoot {
+    pub fn push(&mut self, leaf: Digest) {
+        let (mut node, mut size) = (leaf, self.size);
+        while size % 2 == 1 {
+            // A tree of this height stands before it, or the bit would not be set.
+            node = self.peaks.pop().map_or(node, |left| node_hash(&left, &node));
+            size /= 2;
+        }
+        self.peaks.push(node);
+        self.size += 1;
+    }
+
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    pub fn root(&self) -> Digest {
+        let joined =
+            self.peaks.iter().rev().copied().reduce(|right, left| node_hash(&left, &right));
+        joined.unwrap_or_else(empty_root)
+    }
+}
+
 /// The largest power of two below `length`, which is at least two.
 pub(super) fn split_point(length: u64) -> u64 {
     1 << (length - 1).ilog2()
@@ -184,6 +215,8 @@ mod tests {
     fn every_entry_changes_the_root_and_no_earlier_root_changes() {
         let mut store = Memory::default();
         let mut roots = vec![root(&store, 0).unwrap()];
+        let mut running = RunningRoot::default();
+        assert_eq!(running.root(), roots[0]);
         for (size, leaf) in (0..).zip(leaves(300)) {
             let mut out = PageChanges::new();
             assert_eq!(append(&store, size, &[leaf], &mut out).unwrap(), size + 1);
@@ -192,6 +225,8 @@ mod tests {
             store.commit(out);
             let now = root(&store, size + 1).unwrap();
             assert!(!roots.contains(&now));
+            running.push(leaf);
+            assert_eq!(running.root(), now);
             roots.push(now);
         }
         for (size, old) in (0..).zip(&roots) {

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use kernel::hook::JournalHook;
 use kernel::memory::{Body, Event, Fields, MemoryType, Millis};
-use kernel::store::{EngineOptions, RedbStorage, Storage, StoreReader, WriteSet};
+use kernel::store::{EngineOptions, FreshCopy, RedbStorage, Storage, StoreReader, WriteSet};
 use kernel::{Cortex, HookFactory, Options, Reading, Result};
 use recall::RecallHook;
 use recall::analyze::{Analyzer, Language};
@@ -73,6 +73,14 @@ impl Storage for Watched {
         self.at(Moment::Durable)
     }
 
+    fn begin_copy(&self) -> Result<FreshCopy> {
+        self.inner.begin_copy()
+    }
+
+    fn replace_by(&self, copy: FreshCopy) -> Result<()> {
+        self.inner.replace_by(copy)
+    }
+
     fn rewrite(&self) -> Result<()> {
         self.inner.rewrite()
     }
@@ -100,6 +108,14 @@ impl Storage for Second {
     }
 
     fn commit(&self, _: &WriteSet) -> Result<()> {
+        unreachable!("the second look never writes")
+    }
+
+    fn begin_copy(&self) -> Result<FreshCopy> {
+        unreachable!("the second look never writes")
+    }
+
+    fn replace_by(&self, _: FreshCopy) -> Result<()> {
         unreachable!("the second look never writes")
     }
 

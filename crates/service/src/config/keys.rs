@@ -24,6 +24,24 @@ pub struct Key {
 
 pub const KEYS: &[Key] = &[
     Key {
+        name: "backup.dir",
+        kind: Kind::Text,
+        default: || json!(""),
+        about: "Folder for backups that a daemon makes by itself; none are made without one",
+    },
+    Key {
+        name: "backup.every_hours",
+        kind: Kind::Whole(1, 24 * 365),
+        default: || json!(24),
+        about: "Hours between two of them",
+    },
+    Key {
+        name: "backup.keep",
+        kind: Kind::Whole(1, 1_000),
+        default: || json!(7),
+        about: "How many of them are kept",
+    },
+    Key {
         name: "daemon.idle_seconds",
         kind: Kind::Whole(1, 86_400 * 365),
         default: || json!(600),
@@ -167,6 +185,12 @@ pub const KEYS: &[Key] = &[
         kind: Kind::Whole(1_048_576, u64::MAX),
         default: || json!(8_589_934_592_u64),
         about: "Bytes that copies of actors may take on this node; the ones not used for longest go first",
+    },
+    Key {
+        name: "ledger.check_days",
+        kind: Kind::Whole(0, 365),
+        default: || json!(7),
+        about: "Days between two reads of each ledger against its checksums, in idle time; 0 for never",
     },
     Key {
         name: "ledger.connections",

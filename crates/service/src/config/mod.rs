@@ -21,6 +21,7 @@ use serde_json::Value;
 
 use crate::Settings;
 use crate::error::{Error, Result};
+use crate::safekeeping::{BackupPlan, SafetyPlan};
 use http::HttpServerSettings;
 
 pub use keys::{KEYS, Key, Kind};
@@ -195,6 +196,17 @@ impl Config {
             agents_may_rule: self.is_on("trust.agents_may_rule"),
             ranker: self.is_on("recall.ranker"),
         }
+    }
+
+    /// What a daemon does to keep memories safe.
+    pub fn safety_plan(&self) -> SafetyPlan {
+        let number = |name| i64::try_from(self.number(name)).unwrap_or(i64::MAX);
+        let backup = self.text("backup.dir").map(|folder| BackupPlan {
+            folder: folder.into(),
+            every_hours: number("backup.every_hours"),
+            keep: usize::try_from(self.number("backup.keep")).unwrap_or(usize::MAX),
+        });
+        SafetyPlan { backup, check_days: number("ledger.check_days") }
     }
 
     /// Does a daemon read on as agents write?

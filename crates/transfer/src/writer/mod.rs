@@ -255,10 +255,12 @@ impl<'h> ImportWriter<'h> {
             self.count(effect, None, staged.at);
             return Ok(());
         }
-        // A date in the future would drag every later entry there.
+        // What is dated never comes before the last entry; a date in the future would drag every later one there.
         let past = staged.at.filter(|at| *at <= self.now.get() && !staged.last_chance);
-        let at = past.map_or(self.now, Millis);
+        // Behind an entry of a clock that was ahead nothing keeps its date: what follows is of now.
+        let at = past.filter(|_| self.floor <= self.now).map_or(self.now, Millis);
         let mut stamp = Stamp::new(at, by.map_or(self.by, String::as_str));
+        stamp.is_dated = at != self.now;
         stamp.idempotency_key = key;
         self.group_bytes += command.content_bytes();
         let request = Submission { stamp, command, authority: None };

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use api::ErrorCode;
 use api::health::{ActorHealth, HealthAnswer, HealthRequest};
+use api::upkeep::StoreProblem;
 use clap::Args;
 use client::connection::DaemonClient;
 use client::place::DaemonPlace;
@@ -16,6 +17,7 @@ use serde::Serialize;
 use service::Service;
 use service::config::{self, Config};
 use service::embedders::{ChosenEmbedder, EmbedError};
+use service::safekeeping::newest_backup;
 
 use crate::commands::service::serve::{self, HomeAccess};
 use crate::commands::setup::agent_setup;
@@ -111,6 +113,8 @@ pub(crate) fn run(
     if home(&folder, &mut report) {
         stores(globals, env, &folder, config.as_ref(), &mut report)?;
         if let Some(config) = &config {
+            let caller = caller(globals, &env.variables, &env.cwd, None)?;
+            backups(config, caller.now()?.get(), &mut report);
             hands::examine(&folder, config, &mut report);
         }
     }
@@ -228,11 +232,89 @@ fn store(health: &ActorHealth, report: &mut DoctorReport) {
             report.fail("store", says, error.hint.clone());
         }
     }
+    kept_safe(health, report);
     if let Some(error) = &health.projects_problem {
         report.fail("projects", format!("{actor}: {}", error.message), error.hint.clone());
     }
     for apart in &health.projects_apart {
         report.ok("projects", format!("{actor}: {apart} are repositories of one name, kept apart"));
+    }
+}
+
+/// Damage, erased bytes that are still there, wrong clocks, and the last read of the ledger.
+fn kept_safe(health: &ActorHealth, report: &mut DoctorReport) {
+    const NAMED_MAX: usize = 5;
+    let actor = &health.actor;
+    let mut damaged = |check, problems: &[StoreProblem], remedy: &str| {
+        let named = problems.iter().take(NAMED_MAX);
+        let named: Vec<_> =
+            named.map(|p| format!("{}: {}", plain(&p.place), plain(&p.reason))).collect();
+        let more = problems.len().saturating_sub(NAMED_MAX);
+        let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+        report.fail(check, format!("{actor}: {}{more}", named.join("; ")), Some(remedy.to_owned()));
+    };
+    if !health.damage.is_empty() {
+        let remedy = "everything else is served; `cortex verify` names all of it, `cortex salvage DIR` copies what is \
+                      sound, `cortex restore` brings back a backup";
+        damaged("damage", &health.damage, remedy);
+    }
+    match &health.checked {
+        Some(check) if !check.problems.is_empty() => {
+            damaged(
+                "ledger",
+                &check.problems,
+                "`cortex verify` looks again; `cortex salvage DIR` copies what is sound",
+            );
+        }
+        Some(check) => {
+            report.ok(
+                "ledger",
+                format!("{actor}: {} entries read and sound on {}", check.entries, check.at),
+            );
+        }
+        None => {}
+    }
+    if let Some(reason) = &health.scrub {
+        let says = format!("{actor}: what was erased is gone; old copies in the index are not yet");
+        let remedy =
+            if reason.is_empty() { "nothing to do: they are being removed" } else { reason };
+        report.warn("erased", says, remedy);
+    }
+    for jump in &health.clock_jumps {
+        let says = format!(
+            "{actor}: the clock was set back before entry {}, from {} to {}",
+            jump.seq, jump.from, jump.to
+        );
+        report.warn(
+            "clock",
+            says,
+            "nothing to do: order is the journal's; dates around it may be wrong",
+        );
+    }
+    if let Some(ahead) = &health.ahead {
+        let says = format!("{actor}: the last entry is dated {ahead}, which has not come yet");
+        report.warn("clock", says, "set the clock right; later entries follow it again");
+    }
+}
+
+/// Backups by schedule: whether the newest is as old as it may be.
+fn backups(config: &Config, now_ms: i64, report: &mut DoctorReport) {
+    const HOUR_MS: i64 = 3_600_000;
+    let Some(plan) = config.safety_plan().backup else { return };
+    let folder = plan.folder.display();
+    let remedy =
+        "a running daemon makes them; `cortex backup DIR` makes one now, and says what is wrong";
+    match newest_backup(&plan.folder) {
+        Err(error) => report.fail("backup", error.to_string(), Some(remedy.to_owned())),
+        Ok(None) => report.warn("backup", format!("{folder} has none yet"), remedy),
+        Ok(Some(at)) if now_ms - at.get() > 2 * HOUR_MS * plan.every_hours => {
+            report.warn(
+                "backup",
+                format!("the last one in {folder} is of {}", at.rfc3339()),
+                remedy,
+            );
+        }
+        Ok(Some(at)) => report.ok("backup", format!("{folder}, of {}", at.rfc3339())),
     }
 }
 

@@ -1,0 +1,134 @@
+//! How far a ledger was acknowledged: a small file beside the segments.
+//!
+//! ```text
+//! magic "CXMARK01" | first entry of the last segment u64 | end of the last frame in it u64 | last entry u64
+//! | size u64 and journal root, 32 bytes, of a journal that was derived once | checksum, 8 bytes
+//! ```
+//!
+//! It is written after a frame is synced and is not synced itself, so it may lag behind and never runs ahead. Without
+//! it, and without a derived store, a last frame that does not read could be one that power cut short or one that was
+//! acknowledged and damaged since; with it the two are told apart. What must stay true: nothing depends on it. One that
+//! is not there, or does not read, leaves the ledger as it is.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use proof::Digest;
+
+use crate::store::{Medium, StoreFile};
+
+const MAGIC: [u8; 8] = *b"CXMARK01";
+const CHECKSUM_BYTES: usize = 8;
+const BYTES: usize = 8 + 4 * 8 + 32 + CHECKSUM_BYTES;
+
+/// What was acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Watermark {
+    /// The first entry of the segment that the last frame is in.
+    pub(super) segment: u64,
+    /// The first byte behind that frame.
+    pub(super) end: u64,
+    /// The last entry.
+    pub(super) last: u64,
+    /// Entries of a journal, and the root it had. 0: no root is known.
+    pub(super) size: u64,
+    pub(super) root: Digest,
+}
+
+impl Watermark {
+    /// Of a ledger without frames.
+    const NOTHING: Watermark =
+        Watermark { segment: 0, end: 0, last: 0, size: 0, root: Digest::ZERO };
+
+    fn to_bytes(self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(BYTES);
+        bytes.extend(MAGIC);
+        let numbers = [self.segment, self.end, self.last, self.size];
+        bytes.extend(numbers.iter().flat_map(|number| number.to_be_bytes()));
+        bytes.extend(self.root.0);
+        bytes.extend(&checksum(&bytes));
+        bytes
+    }
+
+    fn from_bytes(bytes: &[u8; BYTES]) -> Option<Watermark> {
+        let (content, sum) = bytes.split_last_chunk::<CHECKSUM_BYTES>()?;
+        let rest = content.strip_prefix(&MAGIC).filter(|_| checksum(content) == *sum)?;
+        let (numbers, root) = rest.split_first_chunk::<32>()?;
+        let (numbers, _) = numbers.as_chunks::<8>();
+        let [segment, end, last, size] =
+            [numbers[0], numbers[1], numbers[2], numbers[3]].map(u64::from_be_bytes);
+        Some(Watermark { segment, end, last, size, root: Digest(root.try_into().ok()?) })
+    }
+
+    /// The mark of a ledger, if it has one that reads.
+    pub(super) fn read(medium: &dyn Medium) -> Option<Watermark> {
+        if !medium.exists(StoreFile::Watermark).ok()? {
+            return None;
+        }
+        let file = medium.open(StoreFile::Watermark).ok()?;
+        let mut bytes = [0; BYTES];
+        file.read(0, &mut bytes).ok()?;
+        Watermark::from_bytes(&bytes)
+    }
+}
+
+fn checksum(content: &[u8]) -> [u8; CHECKSUM_BYTES] {
+    let mut sum = [0; CHECKSUM_BYTES];
+    sum.copy_from_slice(&Digest::of("cortex/ledger-mark/1", &[content]).0[..CHECKSUM_BYTES]);
+    sum
+}
+
+/// The mark of an open ledger, and its file once there was something to write.
+#[derive(Debug)]
+pub(super) struct MarkFile(Mutex<Marked>);
+
+#[derive(Debug)]
+struct Marked {
+    mark: Watermark,
+    file: Option<Box<dyn redb::StorageBackend>>,
+}
+
+impl MarkFile {
+    pub(super) fn new(mark: Option<Watermark>) -> MarkFile {
+        MarkFile(Mutex::new(Marked { mark: mark.unwrap_or(Watermark::NOTHING), file: None }))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Marked> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn get(&self) -> Watermark {
+        self.lock().mark
+    }
+
+    /// Changes the mark and writes it. If that fails, the file says less than is true, or nothing.
+    pub(super) fn change(&self, medium: &dyn Medium, change: impl FnOnce(&mut Watermark)) {
+        let mut marked = self.lock();
+        change(&mut marked.mark);
+        if marked.file.is_none() {
+            marked.file = medium.open(StoreFile::Watermark).ok();
+        }
+        let bytes = marked.mark.to_bytes();
+        if let Some(file) = &marked.file
+            && file.write(0, &bytes).is_err()
+        {
+            marked.file = None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_reads_back_and_no_changed_one_does() {
+        let mark = Watermark { segment: 1, end: 900, last: 7, size: 6, root: Digest([4; 32]) };
+        let bytes: [u8; BYTES] = mark.to_bytes().try_into().unwrap();
+        assert_eq!(Watermark::from_bytes(&bytes), Some(mark));
+        for at in 0..BYTES {
+            let mut changed = bytes;
+            changed[at] ^= 1;
+            assert_eq!(Watermark::from_bytes(&changed), None);
+        }
+    }
+}
