@@ -20,6 +20,12 @@ with_details! {
         pub default_session: bool,
         pub tags: Vec<String>,
         pub pinned: bool,
+        /// Who speaks or takes part. A save that names no type and says this is an Event.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        pub participants: Vec<String>,
+        /// When it happened, if not now: a date, or a time in UTC.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub happened_at: Option<String>,
     }
 }
 

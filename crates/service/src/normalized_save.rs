@@ -4,7 +4,7 @@
 use api::save::SaveRequest;
 use kernel::Digest;
 use kernel::command::Draft;
-use kernel::memory::{Body, Fields, KINDS, MemoryType, Scope, Visibility};
+use kernel::memory::{Body, Fields, KINDS, MemoryType, Millis, Scope, Visibility};
 use serde_json::Value;
 
 use crate::caller::Caller;
@@ -43,8 +43,12 @@ impl Service {
         request: &SaveRequest,
     ) -> Result<NormalizedSave> {
         let kind = request.kind.as_deref().map(normal_kind);
+        let in_company = !request.participants.is_empty();
         let (memory_type, type_note) = match (&request.memory_type, &kind) {
             (Some(name), _) => (MemoryType::parse(name)?, String::new()),
+            (None, kind) if in_company && kind.as_deref().is_none_or(is_fact) => {
+                (MemoryType::Event, String::new())
+            }
             (None, Some(kind)) => (MemoryType::of_kind(kind), type_note(kind)),
             (None, None) => (MemoryType::Fact, String::new()),
         };
@@ -62,6 +66,7 @@ impl Service {
         fields::set_json(&mut typed, &given)?;
         let texts: Vec<String> = request.field_texts.iter().map(|text| screen.text(text)).collect();
         fields::set_all(&mut typed, &texts)?;
+        let happened_at = happening(&mut typed, request, &mut screen)?;
         let kind = kind.unwrap_or_else(|| memory_type.default_kind().to_owned());
         let body = Body { title, content, fields: typed };
         let mut draft = Draft::new(body, caller.salt()?);
@@ -82,7 +87,7 @@ impl Service {
             draft.confidence = parse::ratio_of("confidence", confidence)?;
         }
         let time = |text: &Option<String>| text.as_deref().map(parse::time).transpose();
-        draft.valid_from = time(&request.valid_from)?;
+        draft.valid_from = time(&request.valid_from)?.or(happened_at);
         draft.valid_until = time(&request.valid_until)?;
         draft.expires = time(&request.expires)?;
         draft.provenance = ProvenanceRequest {
@@ -108,6 +113,41 @@ impl Service {
     /// What every text passes before it is kept.
     pub fn screen(&self) -> Redactor {
         Redactor::new(self.settings.redact_secrets)
+    }
+}
+
+fn is_fact(kind: &str) -> bool {
+    MemoryType::of_kind(kind) == MemoryType::Fact
+}
+
+/// Puts who took part and when into the fields of the type. A time that the type has no field for is given back: it is
+/// since when the memory holds.
+fn happening(
+    typed: &mut Fields,
+    request: &SaveRequest,
+    screen: &mut Redactor,
+) -> Result<Option<Millis>> {
+    let at = request.happened_at.as_deref().map(parse::time).transpose()?;
+    let names = request.participants.iter().map(|name| name.trim()).filter(|name| !name.is_empty());
+    let names: Vec<String> = names.map(|name| screen.text(name)).collect();
+    match typed {
+        Fields::Event(event) => {
+            event.participants.extend(names);
+            event.happened_at = at.or(event.happened_at);
+            Ok(None)
+        }
+        Fields::Fact(fact) if names.is_empty() => {
+            fact.as_of = at.or(fact.as_of);
+            Ok(None)
+        }
+        _ if names.is_empty() => Ok(at),
+        other => {
+            let reason = format!(
+                "a {} has none; leave the type out, say `Event`, or name who in the content, like `Ada: …`",
+                other.memory_type().name()
+            );
+            Err(kernel::Error::invalid("participants", reason).into())
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Schemas from the words of the table: `name:type`, with `*` if it must be given or is always there.
 //!
-//! Types: `s` text, `i` whole number, `n` number, `b` true or false, `o` object, `a` list.
+//! Types: `s` text, `i` whole number, `n` number, `b` true or false, `o` object, `a` list, `w` list of texts.
 
 use serde_json::{Map, Value, json};
 
@@ -22,6 +22,7 @@ fn of(kind: &str) -> Value {
         "b" => json!({"type": "boolean"}),
         "o" => json!({"type": "object"}),
         "a" => json!({"type": "array"}),
+        "w" => json!({"type": "array", "items": {"type": "string"}}),
         _ => json!({"type": "string"}),
     }
 }

@@ -18,7 +18,7 @@ pub(super) const TOOLS: [ToolEntry; 28] = [
                 architecture, bugfix, pattern, config, discovery, learning. topic_key: the same key updates the \
                 same memory.",
         also: None,
-        takes: "title:s* content:s* type:s project:s scope:s session_id:s topic_key:s",
+        takes: "title:s* content:s* type:s project:s scope:s session_id:s topic_key:s participants:w happened_at:s",
         gives: "id:i* status:s* title:s* type:s* version:i*",
     },
     ToolEntry {

@@ -10,6 +10,7 @@ mod asked_words;
 mod by_model;
 mod context;
 mod corpus;
+mod cues;
 mod dates;
 mod dense_question;
 mod evidence;
@@ -29,6 +30,7 @@ mod sessions;
 mod signals;
 mod similar;
 mod spelling;
+mod windows;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};

@@ -28,7 +28,7 @@ const NOTICE_AFTER: Duration = Duration::from_secs(3);
 ///
 /// With --lines, each line of standard input is a JSON object {title, content, type, memory_type, project, scope,
 /// visibility, tags, topic_key, session_id, channel, importance, pinned, confidence, valid_from, valid_until, expires,
-/// source, derived_from, fields, idempotency_key}, all but title optional. type is your word for what it is (bugfix,
+/// source, derived_from, fields, participants, happened_at, idempotency_key}, all but title optional. type is your word for what it is (bugfix,
 /// rule …), memory_type one of the nine. Each is answered in order by one JSON object on standard output as soon as it
 /// is on disk: {line, id, uri, version, type, memory_type, seq, replayed} or {line, error: {code, message}}. A refused
 /// line does not stop the rest; the exit code is then 2.
@@ -41,6 +41,7 @@ const NOTICE_AFTER: Duration = Duration::from_secs(3);
 #[command(after_help = "Examples:
   cortex save \"Use redb for the store\" \"One file, no threads\" --type decision --tag storage
   cortex save \"Never push on Fridays\" --kind rule --field strength=hard
+  cortex save \"Moved\" \"We moved to Lyon\" --participant Ada --happened-at 2023-05-08
   git log -5 | cortex save \"Last five commits\" --kind discovery
   cortex save --lines < memories.ndjson")]
 pub(crate) struct SaveArgs {
@@ -61,6 +62,12 @@ pub(crate) struct SaveArgs {
     /// Never left out of a context
     #[arg(long)]
     pinned: bool,
+    /// Who speaks or takes part; may be repeated. Without a type it is then an Event
+    #[arg(long = "participant", value_name = "NAME", conflicts_with = "lines")]
+    participants: Vec<String>,
+    /// When it happened, if not now: 2026-01-31 or 2026-01-31T10:00:00Z
+    #[arg(long, value_name = "TIME", conflicts_with = "lines")]
+    happened_at: Option<String>,
     /// Makes a retry return the first answer instead of saving twice
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<String>,
@@ -86,6 +93,8 @@ pub(crate) fn run(args: &SaveArgs, inv: &Invocation, out: &mut Output) -> Comman
         kind,
         tags: args.head.tags(),
         pinned: args.pinned,
+        participants: args.participants.clone(),
+        happened_at: args.happened_at.clone(),
         ..details!(SaveRequest, args.head, args.version)
     };
     let saved = inv.ask_with_key(args.idempotency_key.as_ref(), request)?;

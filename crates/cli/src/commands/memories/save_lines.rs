@@ -63,6 +63,9 @@ struct Line {
     derived_from: Vec<String>,
     #[serde(default)]
     fields: Map<String, Value>,
+    #[serde(default)]
+    participants: Vec<String>,
+    happened_at: Option<String>,
     idempotency_key: Option<String>,
     /// What `type` and `session_id` were called once: known only to be refused.
     kind: Option<IgnoredAny>,
@@ -109,6 +112,8 @@ impl Line {
             source: self.source,
             derived_from: self.derived_from,
             fields: self.fields,
+            participants: self.participants,
+            happened_at: self.happened_at,
             ..SaveRequest::default()
         })
     }
