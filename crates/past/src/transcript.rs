@@ -83,7 +83,7 @@ pub fn read_transcript(
     let mut file = File::open(path).map_err(failed)?;
     let size = file.metadata().map_err(failed)?.len();
     let before = before.filter(|before| {
-        reader.grows() && before.version == reader.version() && before.offset <= size
+        reader.grows(path) && before.version == reader.version() && before.offset <= size
     });
     let before = before.filter(|before| {
         fingerprints(&mut file, before.offset)
@@ -91,10 +91,10 @@ pub fn read_transcript(
     });
     let (from, memory) =
         before.map_or_else(|| (0, ReaderMemory::default()), |b| (b.offset, b.memory.clone()));
-    if !reader.grows() && size > WHOLE_BYTES_MAX {
+    if !reader.grows(path) && size > WHOLE_BYTES_MAX {
         return Err(Error::source(path, format!("it has more than {WHOLE_BYTES_MAX} bytes")));
     }
-    let mut limit = if reader.grows() { bytes_max } else { u64::MAX };
+    let mut limit = if reader.grows(path) { bytes_max } else { u64::MAX };
     loop {
         file.seek(SeekFrom::Start(from)).map_err(failed)?;
         let part = (&file).take(limit);
@@ -103,10 +103,10 @@ pub fn read_transcript(
         let mut cleaner = Cleaner::new(&mut events, memory.clone(), now);
         let mut input = SourceInput { path, lines: BoundedLines::new(part, from) };
         reader.read(&mut input, &mut cleaner)?;
-        let offset = if reader.grows() { input.lines.offset() } else { size };
+        let offset = if reader.grows(path) { input.lines.offset() } else { size };
         drop(input);
         let memory = cleaner.memory;
-        let has_more = reader.grows() && limit < size - from;
+        let has_more = reader.grows(path) && limit < size - from;
         if has_more && offset == from {
             // One line is longer than a reading: it is read past, as `BoundedLines` does.
             limit = u64::MAX;
