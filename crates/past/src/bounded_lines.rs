@@ -92,7 +92,7 @@ mod tests {
         (found, lines.offset())
     }
 
-    // H15
+    // past 15
     #[test]
     fn a_line_that_is_too_long_costs_itself() {
         let some = |text: &str| Some(text.to_owned());

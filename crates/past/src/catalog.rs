@@ -315,7 +315,7 @@ mod tests {
         CatalogChange::Session(Box::new(row))
     }
 
-    // H23
+    // past 23
     #[test]
     fn a_log_that_is_torn_anywhere_reads_up_to_its_last_whole_frame() {
         let folder = tempfile::tempdir().unwrap();

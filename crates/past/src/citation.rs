@@ -71,7 +71,7 @@ mod tests {
         }
     }
 
-    // H64
+    // past 64
     #[test]
     fn ids_and_folders_cannot_leave_their_words() {
         assert!(is_plain_id("0199c0de-aa.b_c:d"));

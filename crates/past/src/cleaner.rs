@@ -324,7 +324,7 @@ mod tests {
         (events, counts)
     }
 
-    // H29
+    // past 29
     #[test]
     fn no_role_title_or_path_keeps_a_secret_also_across_a_cut() {
         let secret = token();
@@ -356,7 +356,7 @@ mod tests {
         assert!(counts.masked["github-token"] >= 2 + 4 * 13);
     }
 
-    // H40
+    // past 40
     #[test]
     fn results_of_our_own_tools_and_commands_are_left_out() {
         let place = |native| RecordPlace { native: Some(native), at: None };
@@ -392,7 +392,7 @@ mod tests {
         assert_eq!((*error, *bytes, *exit), (false, text.len() as u64, Some(0)));
     }
 
-    // H17
+    // past 17
     #[test]
     fn times_ahead_are_taken_back_and_missing_ones_are_marked() {
         let (events, _) = cleaned(|out| {

@@ -122,7 +122,7 @@ impl SourceTally {
 mod tests {
     use super::*;
 
-    // H68
+    // past 68
     #[test]
     fn drift_is_told_by_share_and_by_silence() {
         let mut counts = ReadCounts { records: 10, prompts: 1, ..ReadCounts::default() };

@@ -167,7 +167,7 @@ impl PastDisk for FolderDisk {
 mod tests {
     use super::*;
 
-    // H26, H28
+    // past 26, 28
     #[test]
     fn files_are_for_their_owner_and_one_process_writes() {
         let folder = tempfile::tempdir().unwrap();

@@ -62,7 +62,7 @@ pub(crate) fn is_own_command(line: &str) -> bool {
 mod tests {
     use super::*;
 
-    // H40
+    // past 40
     #[test]
     fn framed_text_is_taken_out_and_cannot_end_its_frame() {
         let framed = frame("We chose redb.");

@@ -97,7 +97,7 @@ mod tests {
         SessionInfo { folder: Some(folder.to_owned()), ..SessionInfo::new(PastAgent::Codex, "s") }
     }
 
-    // H35
+    // past 35
     #[test]
     fn folders_agents_markers_and_temporary_folders_are_kept_out() {
         let exclusion = Exclusion {

@@ -294,7 +294,7 @@ mod tests {
         assert!(matches!(record.content, JsonContent::Text(text) if text == "text\n"));
     }
 
-    // H16
+    // past 16
     #[test]
     fn byte_order_marks_and_bytes_that_are_no_text_are_survived() {
         assert_eq!(with_record(b"\xef\xbb\xbf{}", str::to_owned), "{}");

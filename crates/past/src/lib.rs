@@ -65,7 +65,7 @@ pub use mine::{
 };
 pub use reading::{ReadOutcome, ReadPlan, ReadScope, ReadWorld};
 pub use rebuild::PastCheck;
-pub use search::{ArmScore, TurnHit, TurnHits, TurnQuestion};
+pub use search::{TurnArm, TurnHit, TurnHits, TurnQuestion};
 pub use session::{ItemBody, PastAgent, PastItem, SessionInfo, SessionKind};
 pub use store::Past;
 pub use surroundings::{HostSystem, PastSurroundings, VARIABLES};

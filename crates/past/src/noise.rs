@@ -117,7 +117,7 @@ fn without_trailing(text: &str) -> Option<&str> {
 mod tests {
     use super::*;
 
-    // H39
+    // past 39
     #[test]
     fn injected_blocks_go_at_the_ends_and_stay_where_they_are_quoted() {
         for (text, left) in [

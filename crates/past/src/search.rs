@@ -85,12 +85,12 @@ pub struct TurnHit {
     /// Different words of the question that the turn has.
     pub terms: u32,
     /// What each way to look at it said.
-    pub arms: Vec<ArmScore>,
+    pub arms: Vec<TurnArm>,
 }
 
 /// How well a turn does by one measure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct ArmScore {
+pub struct TurnArm {
     /// `words` or `meaning`.
     pub arm: &'static str,
     pub rank: usize,
@@ -252,7 +252,7 @@ impl Past {
         let arms = [("words", turn.words), ("meaning", turn.meaning)];
         let arms = arms.into_iter().filter_map(|(arm, said)| {
             let (rank, score) = said?;
-            Some(ArmScore { arm, rank, score })
+            Some(TurnArm { arm, rank, score })
         });
         let prompt = items.iter().find_map(|item| match &item.body {
             ItemBody::Prompt { text, .. } => Some(cut(text, PREVIEW_BYTES_MAX).to_owned()),

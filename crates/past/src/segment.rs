@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(items(&bytes, &footer, Some(99)).unwrap(), []);
     }
 
-    // H14
+    // past 14
     #[test]
     fn no_damage_makes_it_panic() {
         let bytes = packed(&[item(1, 50), item(2, 50)]);

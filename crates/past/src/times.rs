@@ -37,7 +37,7 @@ pub(crate) fn clamp(at: i64, now: i64) -> i64 {
 mod tests {
     use super::*;
 
-    // H17
+    // past 17
     #[test]
     fn every_kind_of_time_is_read() {
         let expected = Some(1_790_841_600_000);

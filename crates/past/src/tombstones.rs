@@ -152,7 +152,7 @@ fn own_text(body: &ItemBody) -> &str {
 mod tests {
     use super::*;
 
-    // H33
+    // past 33
     #[test]
     fn a_tombstone_needs_the_key_and_tells_copies_by_id_and_by_words() {
         let prompt = |native: Option<&str>, at| PastItem {

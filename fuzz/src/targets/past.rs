@@ -33,27 +33,38 @@ const FILES: &[(PastAgent, &str)] = &[
 /// The first byte says which reader; the file follows.
 pub(super) fn seeds() -> Vec<Vec<u8>> {
     let files = [
-        "{\"type\":\"user\",\"uuid\":\"u1\",\"timestamp\":\"2026-10-01T08:00:00Z\",\"cwd\":\"/a\",\"message\":{\"content\":\
-         \"Why?\"}}\n{\"type\":\"assistant\",\"uuid\":\"a1\",\"message\":{\"id\":\"m\",\"content\":[{\"type\":\"tool_use\",\
+        "{\"type\":\"user\",\"uuid\":\"u1\",\"timestamp\":\"2026-10-01T08:00:00Z\",\"cwd\":\"/a\",\
+         \"message\":{\"content\":\
+         \"Why?\"}}\n{\"type\":\"assistant\",\"uuid\":\"a1\",\"message\":{\"id\":\"m\",\
+         \"content\":[{\"type\":\"tool_use\",\
          \"id\":\"t\",\"name\":\"Bash\",\"input\":{\"command\":\"ls\"}}]}}\n",
         "{\"type\":\"session_meta\",\"payload\":{\"id\":\"T1\",\"cwd\":\"/a\"}}\n{\"type\":\"event_msg\",\"payload\":\
          {\"type\":\"user_message\",\"message\":\"Why?\"}}\n{\"type\":\"response_item\",\"payload\":{\"type\":\
          \"function_call\",\"name\":\"shell\",\"arguments\":\"{}\",\"call_id\":\"c\"}}\n",
-        "{\"sessionId\":\"g1\",\"startTime\":\"2026-10-01T08:00:00Z\"}\n{\"id\":\"m\",\"type\":\"user\",\"content\":\"Why?\"}\n\
+        "{\"sessionId\":\"g1\",\"startTime\":\"2026-10-01T08:00:00Z\"}\n{\"id\":\"m\",\"type\":\"user\",\
+         \"content\":\"Why?\"}\n\
          {\"$rewindTo\":\"m\"}\n",
         "{\"sessionId\":\"g2\",\"messages\":[{\"id\":\"m\",\"type\":\"gemini\",\"content\":[{\"text\":\"So.\"}]}]}",
-        "{\"role\":\"user\",\"message\":{\"content\":[{\"type\":\"text\",\"text\":\"<user_query>Why?</user_query>\"}]}}\n",
-        "{\"type\":\"session.start\",\"data\":{\"sessionId\":\"p1\"}}\n{\"type\":\"user.message\",\"data\":{\"content\":\"Why?\"},\
+        "{\"role\":\"user\",\"message\":{\"content\":[{\"type\":\"text\",\
+         \"text\":\"<user_query>Why?</user_query>\"}]}}\n",
+        "{\"type\":\"session.start\",\"data\":{\"sessionId\":\"p1\"}}\n{\"type\":\"user.message\",\
+         \"data\":{\"content\":\"Why?\"},\
          \"id\":\"e\",\"agentId\":\"k\"}\n",
-        "{\"kind\":0,\"v\":{\"sessionId\":\"v1\",\"requests\":[]}}\n{\"kind\":2,\"k\":[\"requests\"],\"v\":[{\"message\":\
+        "{\"kind\":0,\"v\":{\"sessionId\":\"v1\",\"requests\":[]}}\n{\"kind\":2,\"k\":[\"requests\"],\
+         \"v\":[{\"message\":\
          {\"text\":\"Why?\"},\"response\":[{\"value\":\"So.\"}]}]}\n{\"kind\":3,\"k\":[\"requests\",0]}\n",
-        "{\"requests\":[{\"message\":{\"text\":\"Why?\"},\"response\":[{\"kind\":\"textEditGroup\",\"edits\":[[{\"text\":\"x\"}]]}]}]}",
-        "{\"sessionId\":\"c1\",\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"Why?\"}]}]}",
+        "{\"requests\":[{\"message\":{\"text\":\"Why?\"},\"response\":[{\"kind\":\"textEditGroup\",\
+         \"edits\":[[{\"text\":\"x\"}]]}]}]}",
+        "{\"sessionId\":\"c1\",\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\
+         \"text\":\"Why?\"}]}]}",
         "[{\"role\":\"assistant\",\"content\":\"<execute_command><command>ls</command></execute_command>\"}]",
-        "{\"working_dir\":\"/a\"}\n{\"role\":\"user\",\"created\":1,\"content\":[{\"type\":\"text\",\"text\":\"Why?\"}]}\n",
+        "{\"working_dir\":\"/a\"}\n{\"role\":\"user\",\"created\":1,\"content\":[{\"type\":\"text\",\
+         \"text\":\"Why?\"}]}\n",
         "# aider chat started at 2026-10-01 08:00:00\n\n#### Why?\n\n```\n#### text\n```\n\n> Applied edit to a\n",
-        "{\"uuid\":\"u\",\"parentUuid\":\"u\",\"sessionId\":\"q1\",\"type\":\"user\",\"message\":{\"parts\":[{\"text\":\"Why?\"}]}}\n",
-        "{\"type\":\"session\",\"id\":\"p1\"}\n{\"type\":\"message\",\"id\":\"a\",\"parentId\":\"a\",\"message\":{\"role\":\"user\",\
+        "{\"uuid\":\"u\",\"parentUuid\":\"u\",\"sessionId\":\"q1\",\"type\":\"user\",\
+         \"message\":{\"parts\":[{\"text\":\"Why?\"}]}}\n",
+        "{\"type\":\"session\",\"id\":\"p1\"}\n{\"type\":\"message\",\"id\":\"a\",\"parentId\":\"a\",\
+         \"message\":{\"role\":\"user\",\
          \"content\":\"Why?\"}}\n",
     ];
     let seed = |(n, text): (usize, &str)| {

@@ -110,7 +110,7 @@ fn refs(found: &Value) -> Vec<String> {
     hits.iter().map(|hit| hit["ref"].as_str().unwrap().to_owned()).collect()
 }
 
-// H43, H55, H64, H70: what scripts rely on
+// past 43, 55, 64, 70: what scripts rely on
 #[test]
 fn sessions_of_two_agents_are_read_found_shown_and_resumed() {
     let person = Person::new();
@@ -146,7 +146,7 @@ fn sessions_of_two_agents_are_read_found_shown_and_resumed() {
     assert!(person.run(&["past", "verify"]).ok().out.contains("all are what their names say"));
 }
 
-// H42
+// past 42
 #[test]
 fn a_question_to_memories_is_answered_as_before_and_the_default_only_gains_a_key() {
     let person = Person::new();
@@ -164,7 +164,7 @@ fn a_question_to_memories_is_answered_as_before_and_the_default_only_gains_a_key
     assert!(person.run(&words).ok().out.contains("from the past:\ncodex:0199c0de#1"));
 }
 
-// H21, H54: what the agent deletes stays, and what it writes is found by the next question
+// past 21, 54: what the agent deletes stays, and what it writes is found by the next question
 #[test]
 fn what_the_agent_deletes_stays_and_what_it_writes_is_found() {
     let person = Person::new();
@@ -180,7 +180,7 @@ fn what_the_agent_deletes_stays_and_what_it_writes_is_found() {
     assert_eq!(person.json(&["past"])["kept_only_here"], 1);
 }
 
-// H32, H33, H34, invariant 90: a canary is in no byte of the home after any sequence of reading, rebuilding, deleting
+// past 32, 33, 34, invariant 90: a canary is in no byte of the home after any sequence of reading, rebuilding, deleting
 #[test]
 fn what_was_forgotten_is_in_no_byte_of_the_home_and_comes_back_only_by_restore() {
     let person = Person::new();
@@ -228,7 +228,7 @@ fn what_was_forgotten_is_in_no_byte_of_the_home_and_comes_back_only_by_restore()
     assert_eq!(person.json(&["past", "forgotten"])["tombstones"], json!([]));
 }
 
-// H33: without the key of the tombstones nothing is read or shown
+// past 33: without the key of the tombstones nothing is read or shown
 #[test]
 fn a_lost_key_of_tombstones_stops_reading() {
     let person = Person::new();
@@ -242,7 +242,7 @@ fn a_lost_key_of_tombstones_stops_reading() {
     assert!(!holds(person.home.path(), CANARY));
 }
 
-// H35
+// past 35
 #[test]
 fn what_is_excluded_is_removed_and_is_back_when_it_is_not() {
     let person = Person::new();
@@ -261,7 +261,7 @@ fn what_is_excluded_is_removed_and_is_back_when_it_is_not() {
     person.run(&["past", "exclude", "/nowhere", "--remove"]).ends(3);
 }
 
-// H38: text of sessions cannot draw on a terminal
+// past 38: text of sessions cannot draw on a terminal
 #[test]
 fn text_of_sessions_is_inert() {
     let person = Person::new();
@@ -275,7 +275,7 @@ fn text_of_sessions_is_inert() {
     }
 }
 
-// H36: a delegate learns nothing of the past, not even counts
+// past 36: a delegate learns nothing of the past, not even counts
 #[test]
 fn a_delegate_gets_nothing() {
     let person = Person::new();
@@ -350,7 +350,7 @@ fn repaired(person: &Person, session: &str, n: u32, step: &str) -> PathBuf {
     )
 }
 
-// H57, H58, H59, H60, H63, H65, H74, H69
+// past 57, 58, 59, 60, 63, 65, 74, 69
 #[test]
 fn work_of_the_past_answers_what_fixed_how_and_why() {
     let person = Person::new();
@@ -452,7 +452,7 @@ fn work_of_the_past_answers_what_fixed_how_and_why() {
     person.run(&["get", &kept["id"].to_string()]).ok();
 }
 
-// H28, H67: the daemon answers the same operations and follows what agents write
+// past 28, 67: the daemon answers the same operations and follows what agents write
 #[test]
 fn a_daemon_answers_and_reads_on_by_itself() {
     let person = Person::new();

@@ -116,7 +116,7 @@ fn is_plain(key: &str) -> bool {
 mod tests {
     use super::*;
 
-    // H69
+    // past 69
     #[test]
     fn a_shape_holds_no_value_and_no_key_that_could_be_one() {
         let value = serde_json::json!({

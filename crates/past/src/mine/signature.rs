@@ -141,7 +141,7 @@ mod tests {
         of_text(line)[0].signature
     }
 
-    // H57
+    // past 57
     #[test]
     fn numbers_paths_hashes_and_quotes_do_not_matter_and_words_do() {
         let one = signature("error[E0425]: cannot find value `foo` in src/a.rs:12 at 3f9c2aa1b");

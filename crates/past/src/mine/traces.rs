@@ -205,7 +205,7 @@ fn end_of(text: &str) -> String {
 mod tests {
     use super::*;
 
-    // H59
+    // past 59
     #[test]
     fn a_path_is_the_same_whole_or_below_its_folder() {
         let asked = FileQuestion {

@@ -15,7 +15,7 @@ fn holding<'l>(lines: &'l [String], text: &str) -> Vec<&'l String> {
     lines.iter().filter(|line| line.contains(text)).collect()
 }
 
-// H1, H4, H39
+// past 1, 4, 39
 #[test]
 fn claude_code_is_read_as_it_was_said() {
     let scene = Scene::new();
@@ -71,7 +71,7 @@ fn claude_code_is_read_as_it_was_said() {
     assert!(!scene.disk.holds("do not tell") && !scene.disk.holds("meta words"));
 }
 
-// H4
+// past 4
 #[test]
 fn a_resumed_file_that_repeats_messages_adds_only_what_is_new() {
     let scene = Scene::new();
@@ -183,7 +183,7 @@ fn codex_bare() -> Vec<serde_json::Value> {
     ]
 }
 
-// H5
+// past 5
 #[test]
 fn all_forms_of_a_rollout_give_equal_items() {
     let items = |lines: &[serde_json::Value]| {
@@ -201,7 +201,7 @@ fn all_forms_of_a_rollout_give_equal_items() {
     assert_eq!(items(&codex_bare()), legacy);
 }
 
-// H6
+// past 6
 #[test]
 fn a_compressed_rollout_is_the_same_session() {
     let scene = Scene::new();
@@ -280,7 +280,7 @@ fn codex_tells_of_children_titles_compaction_and_rollbacks() {
     }
 }
 
-// H18
+// past 18
 #[test]
 fn any_tool_can_write_our_own_lines() {
     let scene = Scene::new();
@@ -301,7 +301,7 @@ fn any_tool_can_write_our_own_lines() {
     assert_eq!(holding(&lines, "Because.").len(), 1);
 }
 
-// H14, H16
+// past 14, 16
 #[test]
 fn no_bytes_make_a_reader_panic() {
     let scene = Scene::new();
@@ -346,7 +346,7 @@ fn gemini_lines() -> Vec<serde_json::Value> {
     ]
 }
 
-// H7
+// past 7
 #[test]
 fn gemini_is_a_log_to_replay() {
     let scene = Scene::new();
@@ -404,7 +404,7 @@ fn an_older_gemini_file_is_read_until_a_newer_one_takes_its_place() {
     assert_eq!(holding(&lines_of(&scene), "(undone)").len(), 2);
 }
 
-// H8, H13
+// past 8, 13
 #[test]
 fn opencode_has_two_generations_and_changes_rows_in_place() {
     let scene = Scene::new();

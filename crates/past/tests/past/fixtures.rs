@@ -193,7 +193,8 @@ fn copilot_chat_is_a_document_or_a_log_of_changes() {
             {"kind": "textEditGroup", "uri": {"path": "/src/a/x.rs"}, "edits": [[{"text": "new line"}]]},
             {"kind": "brandNew"}]})
     };
-    let whole = json!({"version": 3, "sessionId": "v1", "creationDate": 1_790_000_000_000_i64, "customTitle": "Slow cache",
+    let whole = json!({"version": 3, "sessionId": "v1", "creationDate": 1_790_000_000_000_i64,
+        "customTitle": "Slow cache",
         "requests": [request("r1", "Why is it slow? 日本", "Found it.")]});
     scene.write(&format!("{storage}/chatSessions/v1.json"), &whole.to_string());
     let log = [
@@ -239,7 +240,8 @@ fn cline_and_roo_are_read_in_all_forms() {
             "input": {"path": "a.rs", "old_string": "x", "new_string": "y"}}]},
         {"id": "m5", "role": "oracle", "content": "unknown"}]});
     scene.write(&format!("{folder}/c1.messages.json"), &messages.to_string());
-    let child = json!({"sessionId": "c1", "messages": [{"id": "k1", "role": "user", "content": "Look into the cache."}]});
+    let child = json!({"sessionId": "c1", "messages": [
+        {"id": "k1", "role": "user", "content": "Look into the cache."}]});
     scene.write(&format!("{folder}/helper__1.messages.json"), &child.to_string());
     let cline = ".config/Code/User/globalStorage/saoudrizwan.claude-dev";
     scene.write(
@@ -313,7 +315,8 @@ fn goose_has_a_database_and_older_files() {
             "20261001_1",
             "assistant",
             json!([{"type": "toolRequest", "id": "c2", "toolCall": {"status": "success",
-            "value": {"name": "developer__text_editor", "arguments": {"path": "a.rs", "old_str": "x", "new_str": "y"}}}}]),
+            "value": {"name": "developer__text_editor",
+                "arguments": {"path": "a.rs", "old_str": "x", "new_str": "y"}}}}]),
             None,
         ),
         (
@@ -378,61 +381,6 @@ fn goose_has_a_database_and_older_files() {
 
 // past 1, 2, 12
 #[test]
-fn aider_is_markdown_with_fences() {
-    let mut scene = Scene::new();
-    scene.exclusion.person = Some(scene.home.path().to_owned());
-    let text = "\n# aider chat started at 2026-10-01 08:00:00\n\n> aider v0.86\n\n#### Why is it slow? 日本\n#### <blank>\n\
-        #### Look well.\n\nThe cache key lacks the locale:\n\n```md\n#### this is text\n> and this\n```\n\nSo it misses.\n\n\
-        > Applied edit to cache.py\n\n#### /run make test\n\n> 2 failed\n\n# aider chat started at 2026-10-02 09:00:00\n\n\
-        #### And now?\n\nNow it is fast.\n\n#### torn";
-    scene.write(".aider.chat.history.md", text);
-    let folder = scene.path("work");
-    std::fs::create_dir_all(&folder).unwrap();
-    let lines = [
-        json!({"type": "user", "uuid": "u", "cwd": folder, "timestamp": at(1), "message": {"content": "x"}}),
-    ];
-    scene.claude("s1", &lines);
-    scene.read();
-    scene.disk.delete_all();
-    std::fs::remove_file(scene.path(".claude/projects/-src-a/s1.jsonl")).unwrap();
-    scene.read();
-    let shown: Vec<String> = contents(&scene.past())
-        .into_iter()
-        .map(|line| line.replace(&scene.home.path().display().to_string(), "HOME"))
-        .map(|line| match line.strip_prefix("aider:") {
-            Some(rest) => format!("aider:ID{}", &rest[16..]),
-            None => line,
-        })
-        .collect();
-    insta::assert_snapshot!("aider", shown.join("\n"));
-    let before = contents(&scene.past());
-    append(&scene.path(".aider.chat.history.md"), " and more\n\nAn answer.\n");
-    scene.read();
-    let after = contents(&scene.past());
-    assert!(before.iter().all(|line| after.contains(line) || line.contains("turns")), "{after:#?}");
-    assert!(after.iter().any(|line| line.contains("torn and more")));
-}
-
-#[test]
-fn aider_is_found_in_folders_that_other_sessions_name() {
-    let mut scene = Scene::new();
-    scene.exclusion.person = Some(scene.home.path().to_owned());
-    scene.write(
-        "work/.aider.chat.history.md",
-        "# aider chat started at 2026-10-01 08:00:00\n\n#### Hello?\n\nYes.\n",
-    );
-    let folder = scene.path("work");
-    let lines = [
-        json!({"type": "user", "uuid": "u", "cwd": folder, "timestamp": at(1), "message": {"content": "x"}}),
-    ];
-    scene.claude("s1", &lines);
-    scene.read();
-    let answer = scene.read();
-    assert_eq!(answer.agents["aider"].prompts, 1);
-}
-
-// past 1, 2, 12
-#[test]
 fn qwen_marks_what_a_rewind_left_and_knows_copies() {
     let scene = Scene::new();
     let record = |uuid: &str, parent: &str, minute: u32, kind: &str, parts: serde_json::Value| {
@@ -462,7 +410,8 @@ fn qwen_marks_what_a_rewind_left_and_knows_copies() {
             3,
             "assistant",
             json!([
-            {"functionCall": {"id": "c2", "name": "edit", "args": {"file_path": "a.rs", "old_string": "x", "new_string": "y"}}}]),
+            {"functionCall": {"id": "c2", "name": "edit",
+                "args": {"file_path": "a.rs", "old_string": "x", "new_string": "y"}}}]),
         ),
         record(
             "t2",
@@ -511,15 +460,18 @@ fn zed_has_two_shapes_packed_or_not() {
         {"User": {"id": "u1", "content": [{"Text": format!("Why is it slow? 日本\n{NOISE}")}]}},
         {"Agent": {"content": [{"Text": "I will look."}, {"Thinking": {"text": "no"}},
             {"ToolUse": {"id": "t1", "name": "terminal", "input": {"command": "make test"}}},
-            {"ToolUse": {"id": "t2", "name": "edit_file", "input": {"path": "a.rs", "old_string": "x", "new_string": "y"}}}],
+            {"ToolUse": {"id": "t2", "name": "edit_file",
+                "input": {"path": "a.rs", "old_string": "x", "new_string": "y"}}}],
             "tool_results": {"t1": {"tool_use_id": "t1", "is_error": true, "content": {"Text": "2 failed"}},
                 "t2": {"tool_use_id": "t2", "is_error": false, "content": {"Text": "done"}}}}},
         "Resume", {"Compaction": {"Summary": "what was"}}, {"Oracle": {}}]});
     let older = json!({"version": "0.1.0", "summary": "Old", "messages": [
         {"id": 0, "role": "user", "segments": [{"type": "text", "text": "An old question"}]},
-        {"id": 1, "role": "assistant", "segments": [{"type": "thinking", "text": "no"}, {"type": "text", "text": "An old answer"}],
+        {"id": 1, "role": "assistant", "segments": [{"type": "thinking", "text": "no"},
+            {"type": "text", "text": "An old answer"}],
             "tool_uses": [{"id": "o1", "name": "terminal", "input": {"command": "ls"}}]},
-        {"id": 2, "role": "user", "segments": [], "tool_results": [{"tool_use_id": "o1", "is_error": false, "content": "a b"}]}]});
+        {"id": 2, "role": "user", "segments": [], "tool_results": [
+            {"tool_use_id": "o1", "is_error": false, "content": "a b"}]}]});
     let packed = zstd::encode_all(newer.to_string().as_bytes(), 3).unwrap();
     let add = |id: &str, kind: &str, data: &[u8], parent: Option<&str>| {
         let sql = "INSERT INTO threads VALUES (?1, 'A title', ?2, ?3, ?4, ?5)";
@@ -537,7 +489,10 @@ fn zed_has_two_shapes_packed_or_not() {
 #[test]
 fn pi_reads_all_branches_and_the_first_version() {
     let scene = Scene::new();
-    let message = |id: &str, parent: Option<&str>, minute: u32, message: serde_json::Value| json!({"type": "message", "id": id, "parentId": parent, "timestamp": at(minute), "message": message});
+    let message = |id: &str, parent: Option<&str>, minute: u32, message: serde_json::Value| {
+        json!({"type": "message", "id": id, "parentId": parent, "timestamp": at(minute),
+            "message": message})
+    };
     let lines = [
         json!({"type": "session", "version": 3, "id": "p1", "cwd": "/src/a", "timestamp": at(0)}),
         message(

@@ -56,7 +56,7 @@ fn stays_forgotten(scene: &mut Scene) {
     assert!(!scene.disk.holds(CANARY), "after deleting everything and reading anew");
 }
 
-// H32
+// past 32
 #[test]
 fn a_turn_is_forgotten_everywhere_and_the_others_keep_their_numbers() {
     let mut scene = with_canary();
@@ -76,7 +76,7 @@ fn a_turn_is_forgotten_everywhere_and_the_others_keep_their_numbers() {
     stays_forgotten(&mut scene);
 }
 
-// H32
+// past 32
 #[test]
 fn a_session_is_forgotten_with_its_copies() {
     let mut scene = with_canary();
@@ -88,7 +88,7 @@ fn a_session_is_forgotten_with_its_copies() {
     assert!(contents(&scene.past()).iter().any(|line| line.contains("Question 1 of c")));
 }
 
-// H32
+// past 32
 #[test]
 fn a_folder_and_everything_before_a_time_are_forgotten() {
     for request in [
@@ -107,7 +107,7 @@ fn a_folder_and_everything_before_a_time_are_forgotten() {
     }
 }
 
-// H33
+// past 33
 #[test]
 fn a_kill_during_forgetting_is_completed_at_the_next_start() {
     let mut met = 0;
@@ -136,7 +136,7 @@ fn a_kill_during_forgetting_is_completed_at_the_next_start() {
     assert!(met >= 6, "only {met} changes were met");
 }
 
-// H34
+// past 34
 #[test]
 fn what_is_restored_comes_back_from_its_source() {
     let mut scene = with_canary();
@@ -158,7 +158,7 @@ fn what_is_restored_comes_back_from_its_source() {
     );
 }
 
-// H31
+// past 31
 #[test]
 fn masking_again_rewrites_what_newer_rules_mask() {
     let scene = Scene::new();
@@ -170,7 +170,7 @@ fn masking_again_rewrites_what_newer_rules_mask() {
     assert_eq!((contents(&scene.past()), scene.disk.files().len()), before);
 }
 
-// H29
+// past 29
 #[test]
 fn no_secret_reaches_a_byte_of_the_past() {
     let scene = Scene::new();

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod agents;
+mod aider;
 mod fault_disk;
 mod fixtures;
 mod forgetting;

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::histories::{Scene, append, asked, contents, result, text_of, turns};
 
-// H22
+// past 22
 #[test]
 fn reading_twice_writes_nothing() {
     let scene = Scene::new();
@@ -29,7 +29,7 @@ fn a_dry_run_says_what_would_be_read() {
     assert!(answer.changed_bytes > 0 && scene.disk.files().is_empty());
 }
 
-// H24
+// past 24
 #[test]
 fn a_turn_more_costs_little_however_long_the_session_is() {
     let scene = Scene::new();
@@ -71,7 +71,7 @@ fn a_turn_more_costs_little_however_long_the_session_is() {
     assert!(written / 20 <= 64 << 10, "{written} bytes were written for 20 turns");
 }
 
-// H21
+// past 21
 #[test]
 fn what_agents_delete_is_kept() {
     let scene = Scene::new();
@@ -95,7 +95,7 @@ fn what_agents_delete_is_kept() {
     assert_eq!(contents(&scene.past()), before);
 }
 
-// H25
+// past 25
 #[test]
 fn a_source_that_is_replaced_keeps_the_numbers_of_its_turns() {
     let scene = Scene::new();
@@ -125,7 +125,7 @@ fn a_source_that_is_replaced_keeps_the_numbers_of_its_turns() {
     assert_eq!(contents(&scene.past()), after);
 }
 
-// H15, H16
+// past 15, 16
 #[test]
 fn torn_long_and_strange_lines_cost_themselves() {
     let scene = Scene::new();
@@ -156,7 +156,7 @@ fn links_and_pipes_are_not_followed() {
     assert_eq!(scene.read().sessions, 1);
 }
 
-// H35
+// past 35
 #[test]
 fn excluded_sessions_are_not_read() {
     let mut scene = Scene::new();
@@ -167,7 +167,7 @@ fn excluded_sessions_are_not_read() {
     assert!(!scene.disk.holds("canary"));
 }
 
-// H3
+// past 3
 #[test]
 fn variables_move_the_roots_and_missing_ones_are_no_error() {
     use past::{HostSystem, PastSurroundings, readers};
@@ -194,7 +194,7 @@ fn variables_move_the_roots_and_missing_ones_are_no_error() {
     assert_eq!((answer.sessions, answer.drift.len()), (0, 0));
 }
 
-// H68
+// past 68
 #[test]
 fn a_form_that_nobody_knows_is_told_and_harms_nothing() {
     let scene = Scene::new();

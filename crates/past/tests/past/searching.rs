@@ -36,7 +36,7 @@ fn scene() -> Scene {
     scene
 }
 
-// H43
+// past 43
 #[test]
 fn a_turn_is_found_by_what_was_said_and_done() {
     let scene = scene();
@@ -55,7 +55,7 @@ fn a_turn_is_found_by_what_was_said_and_done() {
     assert_eq!(hit.prompt.as_deref(), Some("Which database do we use for sessions?"));
 }
 
-// H47
+// past 47
 #[test]
 fn filters_apply_before_the_best_are_taken() {
     let scene = scene();
@@ -101,7 +101,7 @@ fn one_session_does_not_fill_the_list_and_prefixes_and_exclusions_work() {
     assert!(scene.past().search(&TurnQuestion { limit: Some(0), ..ask("a") }).is_err());
 }
 
-// H45
+// past 45
 #[test]
 fn of_single_turns_among_thousands_nearly_all_are_found() {
     let scene = Scene::new();
@@ -119,7 +119,7 @@ fn of_single_turns_among_thousands_nearly_all_are_found() {
     assert!(found.count() >= 180);
 }
 
-// H64
+// past 64
 #[test]
 fn a_session_is_resumed_where_it_was() {
     let scene = scene();

@@ -6,7 +6,7 @@ fn segments(scene: &Scene) -> Vec<String> {
     scene.disk.files().into_keys().filter(|name| name.starts_with("segments/")).collect()
 }
 
-// H19
+// past 19
 #[test]
 fn verify_names_what_is_damaged_missing_or_nobodys() {
     let scene = Scene::new();
@@ -26,7 +26,7 @@ fn verify_names_what_is_damaged_missing_or_nobodys() {
     assert_eq!(answer.unreferenced, ["segments/00/stray.seg"]);
 }
 
-// H20
+// past 20
 #[test]
 fn everything_is_made_again_from_segments_alone() {
     let scene = Scene::new();
@@ -69,7 +69,7 @@ fn everything_is_made_again_from_segments_alone() {
     assert_eq!(answers(&past), told);
 }
 
-// H23
+// past 23
 #[test]
 fn killed_at_every_write_of_reading_nothing_is_lost_or_doubled() {
     let expected = |scene: &Scene| {
@@ -107,7 +107,7 @@ fn killed_at_every_write_of_reading_nothing_is_lost_or_doubled() {
     assert!(killed >= 5, "only {killed} changes were met");
 }
 
-// H23
+// past 23
 #[test]
 fn killed_at_every_write_of_a_rebuild_it_is_done_at_the_next_start() {
     let scene = Scene::new();

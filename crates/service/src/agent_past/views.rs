@@ -206,7 +206,7 @@ pub(super) fn hit(hit: TurnHit, resume: Option<String>) -> PastHit {
     }
 }
 
-fn arm(said: &past::ArmScore) -> PastArm {
+fn arm(said: &past::TurnArm) -> PastArm {
     PastArm { arm: said.arm.to_owned(), rank: said.rank, score: said.score }
 }
 

@@ -3,11 +3,14 @@
 //! What must stay true: it changes no memory, makes no home, and works where nothing else does.
 
 mod hands;
+mod past;
 
 use std::path::Path;
 
 use api::ErrorCode;
 use api::health::{ActorHealth, HealthAnswer, HealthRequest};
+
+use api::past::PastStateRequest;
 use api::upkeep::StoreProblem;
 use clap::Args;
 use client::connection::DaemonClient;
@@ -178,6 +181,9 @@ fn stores(
     let answer = match serve::enter(folder, wait(globals)) {
         Ok(HomeAccess::Served(mut client)) => {
             daemon(&client, report);
+            if past::is_there(folder) {
+                past::examine(client.ask(&caller.info(), PastStateRequest {}), report);
+            }
             client.ask(&caller.info(), HealthRequest {})
         }
         Ok(HomeAccess::Free(_lock)) => {
@@ -191,6 +197,10 @@ fn stores(
             let settings = config.map(Config::settings).unwrap_or_default();
             let service = Service::new(folder, settings, wait(globals));
             let service = service.telling(told_of_renewals(env.talk.clone()));
+            if past::is_there(folder) {
+                let state = service.past_state(&caller, PastStateRequest {});
+                past::examine(state.map_err(api::Error::from), report);
+            }
             let answer = service.health(&caller, HealthRequest {});
             service.close(caller.now()?)?;
             answer.map_err(api::Error::from)
