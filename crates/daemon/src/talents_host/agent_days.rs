@@ -1,8 +1,8 @@
 //! The sessions of coding agents as a source of days: what people asked and what agents answered, in stretches.
 //!
 //! A stretch ends where nobody said anything for half an hour, and at midnight. What must stay true: only stretches
-//! that are over are told, so the same session always gives the same stretches; sessions that agents led, and turns that
-//! were taken back, are left out; what was forgotten in the past is not told any more.
+//! that are over are told, so the same session always gives the same stretches; sessions that agents led, and turns
+//! that were taken back, are left out; what was forgotten in the past is not told any more.
 
 use std::sync::Arc;
 

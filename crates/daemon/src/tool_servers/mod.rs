@@ -308,8 +308,10 @@ mod tests {
 while read -r line; do
   id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
   case "$line" in
-    *'"method":"initialize"'*) say='{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"sh","version":"1"}}' ;;
-    *'"method":"tools/list"'*) say='{"tools":[{"name":"echo","description":"Says it again","inputSchema":{"type":"object"}},{"name":"other","inputSchema":{"type":"object"}}]}' ;;
+    *'"method":"initialize"'*) say='{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},'
+      say="$say"'"serverInfo":{"name":"sh","version":"1"}}' ;;
+    *'"method":"tools/list"'*) say='{"tools":[{"name":"echo","description":"Again","inputSchema":{"type":"object"}},'
+      say="$say"'{"name":"other","inputSchema":{"type":"object"}}]}' ;;
     *'"method":"tools/call"'*) echo called >> "$CALLS"; say='{"content":[{"type":"text","text":"again: '"$WORD"'"}]}' ;;
     *'"method":"ping"'*) say='{}' ;;
     *) continue ;;
