@@ -288,7 +288,7 @@ pub(super) const TOOLS: [ToolEntry; 24] = [
                 for the result; the run goes on after that.",
         also: Some(("talent_runs", "talent_runs says how it ended.")),
         takes: "prompt:s* name:s facet:s wait_seconds:i",
-        gives: "run:s*",
+        gives: "run:s* result:s why:s",
     },
     ToolEntry {
         name: "talent_runs",
