@@ -41,18 +41,18 @@ struct OutputDocument {
 
 /// The outputs of a home by their words.
 #[derive(Debug)]
-pub struct OutputIndex {
+pub(crate) struct OutputIndex {
     layout: Layout,
     documents: Mutex<BTreeMap<PathBuf, OutputDocument>>,
 }
 
 impl OutputIndex {
-    pub fn new(home: &Path) -> OutputIndex {
+    pub(crate) fn new(home: &Path) -> OutputIndex {
         OutputIndex { layout: Layout::new(home), documents: Mutex::default() }
     }
 
     /// Reads one output that was just written.
-    pub fn put(&self, path: &str) -> io::Result<()> {
+    pub(crate) fn put(&self, path: &str) -> io::Result<()> {
         let path = Path::new(path);
         // One that lies elsewhere was asked to lie there, and is nobody's to find here.
         let Some(place) = self.place_of(path) else { return Ok(()) };
@@ -120,7 +120,7 @@ impl OutputIndex {
     }
 
     /// The outputs that the words of a question stand in, the best first.
-    pub fn search(
+    pub(crate) fn search(
         &self,
         catalog: &TalentCatalog,
         language: Language,

@@ -153,11 +153,9 @@ pub async fn call(
             rename(&mut given, "observation_id", "id");
             Ok(model::timeline(&backend.ask(read::<TimelineRequest>(given)?).await?, reader))
         }
-        "talent_run" => {
-            Ok(model::run_done(&backend.ask(read::<TalentRunRequest>(given)?).await?, reader))
-        }
+        "talent_run" => Ok(model::run_done(&backend.ask(read::<TalentRunRequest>(given)?).await?)),
         "talent_runs" => {
-            Ok(model::runs_listed(&backend.ask(read::<TalentRunsRequest>(given)?).await?, reader))
+            Ok(model::runs_listed(&backend.ask(read::<TalentRunsRequest>(given)?).await?))
         }
         "mem_prove" => Ok(model::proven(&backend.ask(read::<ProveRequest>(given)?).await?, reader)),
         "past_search" => {

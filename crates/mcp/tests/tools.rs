@@ -11,6 +11,7 @@ use api::capture::{CaptureAnswer, SuggestAnswer};
 use api::change::{ChangeAnswer, DeleteAnswer};
 use api::context::ContextAnswer;
 use api::graph::{GraphAnswer, NodeView, RelateAnswer};
+use api::hands::{TalentRunAnswer, TalentRunView, TalentRunsAnswer};
 use api::memory::{Brief, EdgeView, Memory};
 use api::prompt::PromptView;
 use api::proof::ProveAnswer;
@@ -264,6 +265,22 @@ impl Echo {
                 proof: "cHJvb2Y=".repeat(self.count * 20),
                 ..ProveAnswer::default()
             }),
+            Call::TalentRun(_) => json!(TalentRunAnswer {
+                run: "17".into(),
+                result: Some(self.text.clone()),
+                why: None,
+            }),
+            Call::TalentRuns(_) => json!(TalentRunsAnswer {
+                runs: vec![TalentRunView {
+                    run: "17".into(),
+                    name: "default".into(),
+                    state: "failed".into(),
+                    why: Some(self.title.clone()),
+                    tokens: 12,
+                    cost: None,
+                }],
+                total: 1,
+            }),
             Call::Bulletin(_) => json!(BulletinAnswer { bulletin: Some(BulletinView::default()) }),
             other => return Err(Error::missing("operation", other.name())),
         };
@@ -289,7 +306,7 @@ fn arguments(tool: &str) -> Map<String, Value> {
         let value = match name {
             "id" if tool.starts_with("mem_session") => json!("s-1"),
             "id" | "observation_id" | "from_id" | "to_id" => json!(7),
-            "limit" | "depth" | "before" | "after" => json!(1),
+            "limit" | "depth" | "before" | "after" | "wait_seconds" => json!(1),
             "max_tokens" => json!(2_000),
             "weight" => json!(1.0),
             "pinned" | "hard_delete" | "recalculate" => json!(true),

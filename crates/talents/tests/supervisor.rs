@@ -288,7 +288,7 @@ impl Days {
     }
 }
 
-// T14, T16, execution R94, R134, 5.5, 5.6, 9.18: segments by day, midnight, sleep over several days, downtime, late data
+// T14, T16, execution R94, R134, 5.5, 5.6, 9.18: segments by day, midnight, sleep, downtime, late data
 #[tokio::test(start_paused = true)]
 async fn days_are_worked_on_as_they_come_and_again_when_late_data_does() {
     let folder = tempfile::tempdir().expect("a folder");

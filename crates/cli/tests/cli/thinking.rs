@@ -36,7 +36,7 @@ fn think(home: &Home, more: &[&str]) -> crate::support::Ran {
 
 // execution R113-R117
 #[test]
-fn a_day_is_worked_through_and_its_outputs_are_remembered() {
+fn a_day_is_worked_through_and_its_outputs_are_found() {
     let home = home(&[("summary", SUMMARY)]);
     Service::start(&[
         Turn::Says("One file per actor."),
@@ -50,28 +50,26 @@ fn a_day_is_worked_through_and_its_outputs_are_remembered() {
     assert!(first.err.contains("120000_300, priority 20: 1 to run"), "{}", first.err);
     let path = home.path().join(format!("chronicle/{DAY}/120000_300/summary.md"));
     assert_eq!(fs::read_to_string(&path).unwrap(), "One file per actor.\n");
-    let found = |home: &Home| {
-        let hits = home.run(&["search", "file per actor", "--json"]).ok().json();
-        let all = hits["hits"].as_array().unwrap_or_else(|| panic!("{hits}")).clone();
-        all.into_iter().filter(|hit| hit["type"] == "document").collect::<Vec<Value>>()
+    let found = |home: &Home, how: &[&str]| {
+        home.run(&[&["search", "file per actor", "--json"], how].concat()).ok().json()
     };
-    assert_eq!(found(&home).len(), 1);
+    // T17: an output is found where it is asked for, and is no memory
+    let outputs = found(&home, &["--outputs"]);
+    assert_eq!(
+        (&outputs["matches"], &outputs["outputs"][0]["talent"]),
+        (&json!(1), &json!("summary"))
+    );
+    assert_eq!(found(&home, &[])["hits"], json!([]));
     // What is there is left alone.
     let again = think(&home, &[]).ok().json();
     assert_eq!(
         (&again["units"], &again["skipped"][0]["reason"]),
         (&json!([]), &json!("already_complete"))
     );
-    // A refresh updates the memory and makes no second one.
     think(&home, &["--refresh", "--segment", "120000_300"]).ok();
-    let after = found(&home);
-    assert_eq!(after.len(), 1, "{after:?}");
-    let memory = home.run(&["get", &after[0]["id"].to_string(), "--json"]).ok().json();
-    assert_eq!(
-        (&memory["version"], &memory["content"]),
-        (&json!(2), &json!("One file per actor, for backups."))
-    );
-    assert_eq!((&memory["by"], &memory["memory_type"]), (&json!("summary"), &json!("ArtifactRef")));
+    let after = found(&home, &["--outputs"]);
+    assert_eq!(after["matches"], 1, "{after}");
+    assert_eq!(after["outputs"][0]["preview"], "One file per actor, for backups.");
 }
 
 // execution R119, R121, R125-R128; section 9, 16

@@ -1,13 +1,15 @@
 //! The sessions of coding agents as a source of days: what people asked and what agents answered, in stretches.
 //!
 //! A stretch ends where nobody said anything for half an hour, and at midnight. What must stay true: only stretches
-//! that are over are told, so the same session always gives the same stretches; sessions that agents led, and turns that
-//! were taken back, are left out; what was forgotten in the past is not told any more.
+//! that are over are told, so the same session always gives the same stretches; sessions that agents led, and turns
+//! that were taken back, are left out; what was forgotten in the past is not told any more.
 
 use std::sync::Arc;
 
 use api::DEFAULT_ACTOR;
-use api::past::{PastSessionView, PastSessionsRequest, PastShowRequest, PastTurnView};
+use api::past::{
+    PastSessionView, PastSessionsRequest, PastShowRequest, PastStateRequest, PastTurnView,
+};
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use kernel::actor::ActorName;
@@ -35,6 +37,45 @@ impl AgentDays {
     pub(super) fn new(host: Arc<Host>, zone: TimeZone) -> AgentDays {
         AgentDays { host, zone }
     }
+
+    fn caller() -> Result<Caller, String> {
+        let actor = ActorName::parse(DEFAULT_ACTOR).map_err(|error| error.to_string())?;
+        Ok(Caller::new(actor, BY))
+    }
+
+    fn sessions(&self, caller: &Caller, since: Day) -> Result<Vec<PastSessionView>, String> {
+        if !self.host.service.has_past() {
+            return Ok(Vec::new());
+        }
+        let start = since.date().to_zoned(self.zone.clone()).map_err(|error| error.to_string())?;
+        let request = PastSessionsRequest {
+            since: Some(start.timestamp().to_string()),
+            limit: Some(SESSIONS_MAX),
+            ..PastSessionsRequest::default()
+        };
+        let sessions = self.host.service.past_sessions(caller, request);
+        Ok(sessions.map_err(|error| error.to_string())?.sessions)
+    }
+
+    /// Changes when a session comes, goes or goes on.
+    pub(super) fn signature(&self, since: Day) -> String {
+        let sessions = AgentDays::caller().and_then(|caller| self.sessions(&caller, since));
+        let one = |session: PastSessionView| {
+            format!("{} {} {:?}", session.reference, session.turns, session.updated_at)
+        };
+        sessions.unwrap_or_default().into_iter().map(one).collect::<Vec<_>>().join(", ")
+    }
+
+    /// How much of the past was forgotten so far.
+    pub(super) fn forgotten(&self) -> u64 {
+        if !self.host.service.has_past() {
+            return 0;
+        }
+        let state = AgentDays::caller()
+            .ok()
+            .and_then(|caller| self.host.service.past_state(&caller, PastStateRequest {}).ok());
+        state.map_or(0, |state| state.forgotten)
+    }
 }
 
 impl DaySource for AgentDays {
@@ -43,23 +84,12 @@ impl DaySource for AgentDays {
     }
 
     fn segments(&self, since: Day) -> Result<Vec<SourceSegment>, String> {
-        if !self.host.service.has_past() {
-            return Ok(Vec::new());
-        }
-        let start = since.date().to_zoned(self.zone.clone()).map_err(|error| error.to_string())?;
-        let actor = ActorName::parse(DEFAULT_ACTOR).map_err(|error| error.to_string())?;
-        let caller = Caller::new(actor, BY);
+        let caller = AgentDays::caller()?;
         let now = caller.now().map_err(|error| error.to_string())?.get();
-        let request = PastSessionsRequest {
-            since: Some(start.timestamp().to_string()),
-            limit: Some(SESSIONS_MAX),
-            ..PastSessionsRequest::default()
-        };
         let service = &self.host.service;
-        let sessions =
-            service.past_sessions(&caller, request).map_err(|error| error.to_string())?;
+        let sessions = self.sessions(&caller, since)?;
         let mut found = Vec::new();
-        for session in sessions.sessions {
+        for session in sessions {
             let request = PastShowRequest {
                 reference: session.reference.clone(),
                 whole: true,

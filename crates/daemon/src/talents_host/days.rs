@@ -6,7 +6,7 @@
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use api::DEFAULT_ACTOR;
 use jiff::Zoned;
@@ -22,7 +22,7 @@ use talents::supervisor::{DayWorker, SeenDay};
 use talents::think::{
     self, ThinkError, ThinkHooks, ThinkReport, ThinkRequest, ThinkWork, UnitOutput,
 };
-use talents::{Day, TalentName};
+use talents::{Day, Layout, TalentName};
 use tokio::sync::watch;
 
 use crate::channels::purpose;
@@ -40,6 +40,13 @@ const NAMED_MAX: usize = 5;
 /// How long after its end a segment is taken for closed: whoever records it may still be writing.
 const QUIET: Duration = Duration::from_mins(1);
 
+/// How often sessions that say nothing new are read again: a stretch may have closed meanwhile.
+const TAKE_EVERY: Duration = Duration::from_mins(5);
+/// How often sessions of all days are looked through, for what was forgotten.
+const WHOLE_EVERY: Duration = Duration::from_hours(6);
+/// Days before today that may still get something new.
+const NEW_DAYS: i32 = 2;
+
 /// Does the work of days, one at a time.
 pub(super) struct Days {
     sources: TalentSources,
@@ -48,6 +55,39 @@ pub(super) struct Days {
     runner: Runner,
     jobs: usize,
     day: Mutex<Option<Day>>,
+    /// The day on which old run logs last made room.
+    swept: Mutex<Option<Day>>,
+    taken: Arc<Mutex<LastTaken>>,
+}
+
+/// What was last taken in from agents, so that it is not read again and again.
+#[derive(Debug, Default)]
+struct LastTaken {
+    /// What sessions there were lately.
+    signature: String,
+    at: Option<Instant>,
+    /// When everything was last looked through, and how much was forgotten then.
+    whole_at: Option<Instant>,
+    forgotten: u64,
+}
+
+impl LastTaken {
+    /// Whether everything is to be looked through now, or what is new, or nothing.
+    fn scope(&mut self, signature: String, forgotten: u64) -> Option<bool> {
+        let now = Instant::now();
+        let is_past = |at: Option<Instant>, every: Duration| {
+            at.is_none_or(|at| now.duration_since(at) >= every)
+        };
+        let whole = is_past(self.whole_at, WHOLE_EVERY) || forgotten != self.forgotten;
+        if !whole && self.signature == signature && !is_past(self.at, TAKE_EVERY) {
+            return None;
+        }
+        (self.signature, self.forgotten, self.at) = (signature, forgotten, Some(now));
+        if whole {
+            self.whole_at = Some(now);
+        }
+        Some(whole)
+    }
 }
 
 impl fmt::Debug for Days {
@@ -72,7 +112,21 @@ impl Days {
         runner: Runner,
         jobs: usize,
     ) -> Days {
-        Days { sources, host: Arc::downgrade(host), hub, runner, jobs, day: Mutex::default() }
+        let (host, day, swept) = (Arc::downgrade(host), Mutex::default(), Mutex::default());
+        Days { sources, host, hub, runner, jobs, day, swept, taken: Arc::default() }
+    }
+
+    /// Once a day, old run logs make room.
+    async fn sweep(&self, today: Day) {
+        let before = self.swept.lock().unwrap_or_else(PoisonError::into_inner).replace(today);
+        if before == Some(today) {
+            return;
+        }
+        match self.runner.sweep().await {
+            Ok(removed) if removed.is_empty() => {}
+            Ok(removed) => tracing::warn!("{} old runs were removed", removed.len()),
+            Err(error) => tracing::warn!("old runs were not removed: {error}"),
+        }
     }
 
     pub(super) fn context(&self) -> api::Result<TalentContext> {
@@ -143,24 +197,24 @@ impl Days {
 
 impl DayWorker for Days {
     fn look(&self, since: Day) -> BoxFuture<'_, Result<Vec<SeenDay>, String>> {
-        Box::pin(self.on_thread(move |sources, host| {
+        let taken = Arc::clone(&self.taken);
+        let looked = self.on_thread(move |sources, host| {
             let talents = sources.context().map_err(|error| error.message)?;
             let layout = &sources.layout;
-            if let Some(host) = host {
-                let source = AgentDays::new(host, talents.zone.clone());
-                match take_in(layout, &source, since) {
-                    Ok(taken) if taken.written + taken.removed > 0 => tracing::info!(
-                        "{}: {} segments taken in, {} removed",
-                        source.name(),
-                        taken.written,
-                        taken.removed
-                    ),
-                    Ok(_) => {}
-                    Err(error) => tracing::warn!("{}: {error}", source.name()),
-                }
-            }
             let (now, until) = closed(&talents).map_err(|error| error.message)?;
             let today = Day::from(now.date());
+            if let Some(host) = host {
+                let source = AgentDays::new(host, talents.zone.clone());
+                let lately = now.date().checked_sub(jiff::Span::new().days(NEW_DAYS));
+                let lately = lately.map_or(today, Day::from).max(since);
+                let signature = source.signature(lately);
+                let mut taken = taken.lock().unwrap_or_else(PoisonError::into_inner);
+                let scope = taken.scope(signature, source.forgotten());
+                drop(taken);
+                if let Some(whole) = scope {
+                    take(layout, &source, if whole { since } else { lately });
+                }
+            }
             let is_talent =
                 |name: &TalentName| talents.catalog.all().any(|talent| talent.name == *name);
             let mut seen = Vec::new();
@@ -171,19 +225,19 @@ impl DayWorker for Days {
                     .map_err(|error| error.to_string())?;
                 seen.push(SeenDay { day, print });
             }
+            Ok((today, seen))
+        });
+        Box::pin(async move {
+            let (today, seen) = looked.await?;
+            self.sweep(today).await;
             Ok(seen)
-        }))
+        })
     }
 
     fn work(&self, day: Day, is_over: bool) -> BoxFuture<'_, Result<(), String>> {
         Box::pin(async move {
             *self.day.lock().unwrap_or_else(PoisonError::into_inner) = Some(day);
             let _guard = DayGuard(&self.day);
-            match self.runner.sweep().await {
-                Ok(removed) if removed.is_empty() => {}
-                Ok(removed) => tracing::warn!("{} old runs were removed", removed.len()),
-                Err(error) => tracing::warn!("old runs were not removed: {error}"),
-            }
             let context =
                 |sources: &TalentSources, _| sources.context().map_err(|error| error.message);
             let talents = self.on_thread(context).await?;
@@ -226,6 +280,20 @@ impl DayWorker for Days {
                 Err(why) => why,
             }
         })
+    }
+}
+
+/// Takes in what agents have from a day on. What cannot be read is said, and costs nothing else.
+fn take(layout: &Layout, source: &AgentDays, since: Day) {
+    match take_in(layout, source, since) {
+        Ok(taken) if taken.written + taken.removed > 0 => tracing::info!(
+            "{}: {} segments taken in, {} removed",
+            source.name(),
+            taken.written,
+            taken.removed
+        ),
+        Ok(_) => {}
+        Err(error) => tracing::warn!("{}: {error}", source.name()),
     }
 }
 

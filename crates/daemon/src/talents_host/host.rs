@@ -79,7 +79,6 @@ impl TalentsSettings {
 /// Where talents and settings come from: the files as they are now, so that a changed one needs no new daemon.
 #[derive(Clone, Debug)]
 pub(super) struct TalentSources {
-    pub(super) place: DaemonPlace,
     pub(super) layout: Layout,
     /// Those that decide about the configuration.
     pub(super) variables: BTreeMap<String, String>,
@@ -125,9 +124,7 @@ impl TalentsHost {
         let layout = Layout::new(&place.home);
         let hub = Hub::new(settings.bus, Arc::clone(&timing.clock));
         let environment = settings.environment;
-        let place_of = place.clone();
         let sources = TalentSources {
-            place: place_of,
             layout: layout.clone(),
             variables,
             environment,

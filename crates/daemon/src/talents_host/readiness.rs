@@ -14,7 +14,7 @@ use crate::talents_host::TalentContext;
 /// How long a connection may take.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// One word for each provider that a scheduled talent would ask: which model, whether it is set up, whether it is there.
+/// One word for each model that a scheduled talent would ask: whether its provider is set up, and whether it is there.
 pub(super) async fn of_providers(talents: &TalentContext) -> String {
     let daily = talents.catalog.scheduled(TalentSchedule::Daily);
     let mut chosen: Vec<(String, String)> = talents

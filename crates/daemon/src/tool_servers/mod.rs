@@ -12,7 +12,6 @@ mod settings;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use api::hands::{
     ApprovalState, ApprovalView, ServerToolView, ToolUseAnswer, ToolUseRequest, ToolUseState,
@@ -106,16 +105,6 @@ impl ToolServers {
             }
         }
         (tools, problems)
-    }
-
-    /// How long a run may wait for a call: for a person, and then for the server.
-    pub(crate) fn patience(&self, name: &str) -> Duration {
-        let server = parts(name).and_then(|(server, _)| self.settings.servers.get(server));
-        let call = server.map_or(Duration::ZERO, settings::ServerSettings::patience);
-        match server.map(|server| server.approval) {
-            Some(ApprovalMode::Ask) => call + Duration::from_secs(self.settings.approval_seconds),
-            _ => call,
-        }
     }
 
     /// Uses a tool for a run, or says what it waits for. `allowed` is the list of the run's own talent.
@@ -319,8 +308,10 @@ mod tests {
 while read -r line; do
   id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
   case "$line" in
-    *'"method":"initialize"'*) say='{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"sh","version":"1"}}' ;;
-    *'"method":"tools/list"'*) say='{"tools":[{"name":"echo","description":"Says it again","inputSchema":{"type":"object"}},{"name":"other","inputSchema":{"type":"object"}}]}' ;;
+    *'"method":"initialize"'*) say='{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},'
+      say="$say"'"serverInfo":{"name":"sh","version":"1"}}' ;;
+    *'"method":"tools/list"'*) say='{"tools":[{"name":"echo","description":"Again","inputSchema":{"type":"object"}},'
+      say="$say"'{"name":"other","inputSchema":{"type":"object"}}]}' ;;
     *'"method":"tools/call"'*) echo called >> "$CALLS"; say='{"content":[{"type":"text","text":"again: '"$WORD"'"}]}' ;;
     *'"method":"ping"'*) say='{}' ;;
     *) continue ;;

@@ -2,9 +2,9 @@
 //!
 //! The layers, from the strongest: request, the exact context, the glob with the longest literal beginning,
 //! frontmatter, the defaults. A context of the settings stands before a talent's own file, because whoever owns the
-//! home cannot change a talent that is in the binary. Provider and tier come each from the strongest layer that names them. A model that a
-//! layer names counts only if no stronger layer named a provider or a tier: who asks for another provider gets that
-//! provider's model of the same tier.
+//! home cannot change a talent that is in the binary. Provider and tier come each from the strongest layer that names
+//! them. A model that a layer names counts only if no stronger layer named a provider or a tier: who asks for another
+//! provider gets that provider's model of the same tier.
 
 use std::fmt;
 

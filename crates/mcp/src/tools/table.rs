@@ -332,11 +332,11 @@ pub(super) const TOOLS: [ToolEntry; 28] = [
         core: false,
         eager: false,
         effect: Adds,
-        about: "Have a talent do something: a run with its own model, tools and budget. Waits up to wait_seconds (60) for \
-                the result; the run goes on after that.",
+        about: "Have a talent do something: a run with its own model, tools and budget. Waits up to wait_seconds (60) \
+                for the result; the run goes on after that.",
         also: Some(("talent_runs", "talent_runs says how it ended.")),
         takes: "prompt:s* name:s facet:s wait_seconds:i",
-        gives: "run:s*",
+        gives: "run:s* result:s why:s",
     },
     ToolEntry {
         name: "talent_runs",

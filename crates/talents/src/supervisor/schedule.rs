@@ -226,5 +226,6 @@ fn begun(mut state: ScheduleState) -> Option<ScheduleState> {
         let done = parsed(&state.done)?;
         state.since = Some(Day::from(done.date().tomorrow().ok()?).to_string());
     }
+    state.done = None;
     Some(state)
 }

@@ -184,7 +184,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_next_time_is_later_and_fits(minute in 0_u32..60, hour in 0_u32..24, at in 1_700_000_000_i64..1_900_000_000) {
+        fn the_next_time_is_later_and_fits(
+            minute in 0_u32..60,
+            hour in 0_u32..24,
+            at in 1_700_000_000_i64..1_900_000_000,
+        ) {
             let cron = CronTimes::parse(&format!("{minute} {hour} * * *")).unwrap();
             let zone = TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap();
             let after = Timestamp::from_second(at).unwrap();

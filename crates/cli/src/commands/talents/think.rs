@@ -29,10 +29,10 @@ const TRACT: &str = "think";
 /// Works through a day: each of its segments, then the day as a whole, with the talents that are scheduled for it.
 ///
 /// Talents of a lower priority number come first; those of one number run beside each other. What is there already is
-/// left alone unless its sources have changed since, or --refresh says otherwise. Each output is found by `cortex search --outputs`. The daemon runs the talents; it is
-/// started if it is not there. Exit code 1 if a run failed. JSON: {day, units: [{talent, facet, segment, priority,
-/// use_id, state, reason, output_path, indexed, seconds}], skipped: [{talent, facet, reason}], problems, seconds}; with
-/// --dry-run {day, phases, problems}
+/// left alone unless its sources have changed since, or --refresh says otherwise. `cortex search --outputs` finds what
+/// was written. The daemon runs the talents; it is started if it is not there. Exit code 1 if a run failed. JSON: {day,
+/// units: [{talent, facet, segment, priority, use_id, state, reason, output_path, indexed, seconds}], skipped:
+/// [{talent, facet, reason}], problems, seconds}; with --dry-run {day, phases, problems}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex think --dry-run

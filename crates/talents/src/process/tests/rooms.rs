@@ -2,11 +2,11 @@
 
 use super::*;
 
-/// A talk of so many hours, one line for each half minute.
+/// A talk of so many hours, one line for each five seconds.
 fn talk(hours: u32) -> String {
     let mut out = String::new();
-    for n in 0..hours * 120 {
-        let text = format!("In minute {} we went on about the release and its tests", n / 2);
+    for n in 0..hours * 720 {
+        let text = format!("In minute {} we went on about the release and its tests", n / 12);
         out.push_str(&json!({"start": "12:00:00", "speaker": "Ada", "text": text}).to_string());
         out.push('\n');
     }

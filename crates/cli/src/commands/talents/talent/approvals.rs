@@ -2,7 +2,7 @@
 
 use api::hands::{ApprovalView, ApprovalsRequest, DecideRequest};
 use clap::Args;
-use client::DaemonClient;
+use client::connection::DaemonClient;
 
 use crate::commands::talents::bus::place;
 use crate::failure::{CommandResult, Failure};
@@ -99,7 +99,7 @@ fn decide(
     let place = place(globals, env)?;
     let caller = caller(globals, &env.variables, &env.cwd, None)?;
     let Some(mut client) = DaemonClient::connect(&place)? else {
-        return Err(Failure::from(api::Error::not_found("call", id)));
+        return Err(Failure::from(api::Error::missing("call", id)));
     };
     let view = client.ask(&caller.info(), DecideRequest { id: id.to_owned(), approve })?;
     let word = if approve { "approved" } else { "denied" };

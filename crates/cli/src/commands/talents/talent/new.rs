@@ -50,10 +50,10 @@ fn template(name: &str, kind: TemplateKind) -> String {
              memories you rely on with their ids, as [#12]. Say it if the memory knows nothing about it.",
         ),
         TemplateKind::Daily => (
-            "  \"schedule\": \"daily\",\n  \"priority\": 70,\n  \"output\": \"md\",\n  \"load\": {\"transcripts\": true, \
-             \"talents\": true}",
-            "Above is the record of {{ day_long or \"a day\" }}. Write what it means for the next one: three points, most\n\
-             important first, each with what it rests on. If nothing happened, write one line that says so.",
+            "  \"schedule\": \"daily\",\n  \"priority\": 70,\n  \"output\": \"md\",\n  \
+             \"load\": {\"transcripts\": true, \"talents\": true}",
+            "Above is the record of {{ day_long or \"a day\" }}. Write what it means for the next one: three points,\n\
+             most important first, each with what it rests on. If nothing happened, write one line that says so.",
         ),
         TemplateKind::Segment => (
             "  \"schedule\": \"segment\",\n  \"priority\": 50,\n  \"output\": \"md\",\n  \"load\": {\"transcripts\": \
@@ -64,12 +64,12 @@ fn template(name: &str, kind: TemplateKind) -> String {
         TemplateKind::Cron => (
             "  \"schedule\": \"cron\",\n  \"cron\": \"0 9 * * mon-fri\",\n  \"jitter_seconds\": 60,\n  \
              \"runs_per_day_max\": 1,\n  \"tools\": [\"memory_recall\", \"memory_get\"],\n  \"grant\": \"read\"",
-            "Recall what is open and due. Write at most seven lines, most pressing first, each with the id of the memory\n\
-             it rests on, as [#12].",
+            "Recall what is open and due. Write at most seven lines, most pressing first, each with the id of the\n\
+             memory it rests on, as [#12].",
         ),
         TemplateKind::Event => (
-            "  \"on\": {\"event\": \"memory.saved\", \"kind\": \"decision\"},\n  \"runs_per_day_max\": 20,\n  \"tools\": \
-             [\"memory_recall\", \"memory_get\"],\n  \"grant\": \"read\"",
+            "  \"on\": {\"event\": \"memory.saved\", \"kind\": \"decision\"},\n  \"runs_per_day_max\": 20,\n  \
+             \"tools\": [\"memory_recall\", \"memory_get\"],\n  \"grant\": \"read\"",
             "The prompt says which memory was saved. Recall what was decided about the same matter before. Say in two\n\
              sentences whether the new decision contradicts an earlier one, and name both as [#12].",
         ),
