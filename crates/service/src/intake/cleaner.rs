@@ -88,7 +88,7 @@ mod tests {
         let told = cleaner.told();
         assert_eq!(told, "NUL characters were left out; line breaks in the title became spaces");
         let (title, whole) = cleaner.title("long words ".repeat(200));
-        assert!(title.len() <= TITLE_BYTES_MAX && title.ends_with("words…"), "{title}");
+        assert!(title.len() <= TITLE_BYTES_MAX && title.ends_with("long…"), "{title}");
         let content = IntakeCleaner::under("said".into(), whole);
         assert!(content.ends_with("words \n\nsaid"), "{content}");
         assert!(cleaner.told().contains("too long"));
