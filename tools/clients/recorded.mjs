@@ -178,6 +178,21 @@ function told(body) {
   return [...new Set(all.match(/^- #\d+ .*$/gm) ?? [])];
 }
 
+/** What tools answered, as the model read it. */
+function results(body) {
+  const found = [];
+  const walk = (value) => {
+    if (Array.isArray(value)) value.forEach(walk);
+    else if (value && typeof value === "object") {
+      const isResult = ["tool_result", "function_call_output"].includes(value.type) || value.role === "tool" || value.functionResponse;
+      if (isResult) found.push(texts(value).join("\n"));
+      else Object.values(value).forEach(walk);
+    }
+  };
+  walk(body.messages ?? body.input ?? body.contents ?? body.request?.contents ?? []);
+  return found;
+}
+
 async function scenario(key) {
   const agent = AGENTS[key];
   const machine = new Machine();
@@ -213,8 +228,8 @@ async function scenario(key) {
     const caller = await new RecordingModel({ log: logOf(key, "tools"), script, answer: () => "done" }).listen();
     agent.before?.(machine, caller);
     const called = await agent.ask(machine, caller, "Look it up and keep a note");
-    const seen = caller.requests.map(({ body }) => texts(body).join("\n")).join("\n");
-    check(say("tools are called without a question"), seen.includes("thirty days") && !/haven't granted|permission to use|requires approval/i.test(seen), called.text);
+    const seen = [...new Set(caller.requests.flatMap(({ body }) => results(body)))].join("\n");
+    check(say("tools are called without a question"), seen.includes("thirty days") && !/haven't granted|permission|approval/i.test(seen), `${seen}\n${called.text}`);
     const found = machine.now("cortex", ["search", "Tried by a recorded model", "--json"]).out;
     check(say("and what is saved is there"), found.includes("Tried by a recorded model"), found);
     await caller.close();

@@ -46,7 +46,7 @@ static PLACES: LazyLock<Vec<Place>> = LazyLock::new(|| {
             &["assword", "assphrase", "asswort", "ASSWORD"],
             "password",
             Judge::NoType,
-            r#"(?i)\b(?:password|passphrase|passwort)\s{1,4}(?:is|was|ist|lautet|=)\s{1,4}["'`]?([^\s"'`]{6,})"#,
+            r#"(?i)\b(?:password|passphrase|passwort)\s{1,4}(?:is|was|ist|lautet)\s{1,4}["'`]?([^\s"'`()\[\]{}<>]{6,})"#,
         ),
         place(
             &["assword:", "asswd:", "assphrase:"],

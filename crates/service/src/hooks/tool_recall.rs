@@ -141,7 +141,7 @@ fn names_file(text: &str, path: &str) -> bool {
     }
     let is_of_path = |c: char| c.is_alphanumeric() || "/._-".contains(c);
     text.split(|c: char| !is_of_path(c))
-        .map(|word| word.trim_matches('.').trim_start_matches("./"))
+        .map(|word| word.trim_start_matches("./").trim_end_matches('.'))
         .filter(|word| word.ends_with(name))
         .any(|word| {
             let (long, short) = if word.len() > path.len() { (word, path) } else { (path, word) };

@@ -148,7 +148,9 @@ proptest! {
 
     #[test]
     fn json_comes_back_byte_for_byte(text in settings()) {
-        for content in content_of(Agent::GeminiCli, "cortex") {
+        let contents = content_of(Agent::GeminiCli, "cortex").into_iter();
+        // A file that is ours alone has nothing of others in it.
+        for content in contents.filter(|content| !content.entries().is_empty()) {
             check_laws(&content, Some(&text));
         }
     }

@@ -22,7 +22,7 @@ fn content_of(agent: Agent, program: &str) -> Vec<Content> {
     let launch = Launch {
         program: program.into(),
         globals: Vec::new(),
-        tools: "agent".into(),
+        tools: "core".into(),
         system: System::Linux,
     };
     let places = places(agent, Scope::User, &at).unwrap();
