@@ -16,9 +16,12 @@ pub struct BulletinRequest {
     pub explain: bool,
     /// Only what is published already; nothing is gathered.
     pub published: bool,
-    /// Only lines that come from this project, from none, or from what is personal.
+    /// The bulletin of this project: gathered from its memories, those of none, and what is personal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
+    /// With what changed since the last session of this agent in the project.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
     /// The text as a prompt holds it: it ends with the sentence that it is data.
     pub as_prompt: bool,
 }
@@ -54,9 +57,25 @@ pub struct BulletinView {
     pub cited: Vec<u64>,
     /// What is new compared with the one before.
     pub changes: ChangesView,
+    /// The project it is about; empty for all.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub project: String,
     /// Only if asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<SourceView>,
+    /// Answers of a model that were not used, newest first; only if asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<RefusedView>,
+}
+
+/// An answer of a model that was not used.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct RefusedView {
+    pub at: String,
+    pub model: String,
+    pub reason: String,
+    /// Its beginning.
+    pub text: String,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]

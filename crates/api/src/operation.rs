@@ -107,6 +107,9 @@ operations! {
     MindRuns "mind_runs": mind::RunsRequest => mind::RunsAnswer;
     MindShow "mind_show": mind::ShowRunRequest => mind::RunView;
     MindUndo "mind_undo": mind::UndoRequest => mind::UndoAnswer;
+    MindDue "mind_due": mind::DueRequest => mind::DueAnswer;
+    MindKeep "mind_keep": mind::KeepRequest => mind::KeepAnswer;
+    MindReset "mind_reset": mind::ResetRequest => mind::ResetAnswer;
     MindEvents "mind_events": mind::ProcessEventsRequest => mind::ProcessEventsAnswer;
     MemoryRecall "memory_recall": mind::MemoryRecallRequest => mind::MemoryRecallAnswer;
     ToolAsk "tool_ask": mind::ToolAskRequest => mind::ToolAskAnswer;

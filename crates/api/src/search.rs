@@ -33,6 +33,8 @@ pub struct SearchRequest {
     pub as_of: Option<String>,
     pub include_forgotten: bool,
     pub include_archived: bool,
+    /// True: also what was put away by itself. What somebody forgot on purpose stays out.
+    pub put_away: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<usize>,
     /// True: each hit says what moved it.
@@ -59,6 +61,9 @@ pub struct SearchAnswer {
     pub candidates: usize,
     /// Which arms found something: `text`, or `text + vectors`; `newest` for a question without words.
     pub mode: String,
+    /// Memories that were put away by themselves and would have been among the hits.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub put_away: Vec<u64>,
     /// What there is in other projects.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub elsewhere: Option<String>,
@@ -71,6 +76,18 @@ pub struct SearchAnswer {
     /// Why the chosen model did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+}
+
+impl SearchAnswer {
+    /// How many memories that were put away by themselves would have been found, and which.
+    pub fn put_away_note(&self) -> Option<String> {
+        let ids: Vec<String> = self.put_away.iter().map(|id| format!("#{id}")).collect();
+        match ids.len() {
+            0 => None,
+            1 => Some(format!("1 put away matches ({})", ids[0])),
+            count => Some(format!("{count} put away match ({})", ids.join(", "))),
+        }
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]

@@ -85,6 +85,9 @@ answered! {
     MindRuns host mind_runs: api::mind::RunsRequest;
     MindShow host mind_show: api::mind::ShowRunRequest;
     MindUndo host mind_undo: api::mind::UndoRequest;
+    MindDue host mind_due: api::mind::DueRequest;
+    MindKeep host mind_keep: api::mind::KeepRequest;
+    MindReset host mind_reset: api::mind::ResetRequest;
     MindEvents host mind_events: api::mind::ProcessEventsRequest;
     MemoryRecall host memory_recall: api::mind::MemoryRecallRequest;
     ToolAsk host tool_ask: api::mind::ToolAskRequest;

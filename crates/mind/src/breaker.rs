@@ -89,6 +89,11 @@ impl Breaker {
         }
     }
 
+    /// Forgets every failure.
+    pub fn close(&mut self) {
+        *self = Breaker { trips: self.trips, ..Breaker::default() };
+    }
+
     pub fn succeeded(&mut self, now: Millis) {
         *self = Breaker { trips: self.trips, changed_unix_ms: now.get(), ..Breaker::default() };
     }
@@ -126,6 +131,19 @@ impl Breakers {
 
     pub fn admit(&mut self, name: &str, now: Millis) -> bool {
         self.by_name.get_mut(name).is_none_or(|breaker| breaker.admit(now))
+    }
+
+    /// Forgets the failures of all whose name begins so. Returns the names of those that were not closed.
+    pub fn close(&mut self, start: &str) -> Vec<String> {
+        let mut open = Vec::new();
+        for (name, breaker) in &mut self.by_name {
+            if name.starts_with(start) {
+                let was_closed = breaker.circuit == Circuit::Closed;
+                open.extend((!was_closed).then(|| name.clone()));
+                breaker.close();
+            }
+        }
+        open
     }
 
     pub fn succeeded(&mut self, name: &str, now: Millis) {
@@ -169,6 +187,21 @@ mod tests {
         assert!(!breaker.admit(Millis(2_003)) && breaker.admit(Millis(2_004)));
         breaker.succeeded(Millis(2_005));
         assert_eq!((breaker.circuit, breaker.failures, breaker.trips), (Circuit::Closed, 0, 2));
+    }
+
+    // T12
+    #[test]
+    fn breakers_are_closed_by_name() {
+        let mut breakers = Breakers::default();
+        for name in ["provider:a", "tool:b"] {
+            for at in 0..3 {
+                breakers.failed(name, "boom", POLICY, Millis(at));
+            }
+        }
+        assert_eq!(breakers.close("provider:"), ["provider:a"]);
+        assert!(breakers.admit("provider:a", Millis(4)) && !breakers.admit("tool:b", Millis(4)));
+        assert_eq!(breakers.close(""), ["tool:b"]);
+        assert_eq!(breakers.close(""), [""; 0]);
     }
 
     // The process that tried may have died; the circuit must not stay half-open for ever.

@@ -12,6 +12,7 @@
 //! - [`settings`]: every setting, its default, its text; the presets. [`error`]: what can be refused.
 //! - [`jobs`]: named duties on a clock that comes in. [`breaker`]: what stops a thing that keeps failing.
 //! - [`budget`]: what models may cost. [`quote`]: memories inside prompts, as data.
+//! - [`fading`]: the one importance, and who chose to keep what. [`active_days`]: the days that memories age by.
 //! - [`audience`]: who reads it, and how far it can be trusted. [`memory_recall`]: the one way to ask the memory.
 //! - [`bulletin`]: what matters now, in 500 words, cited. [`warmup`]: ready before work.
 //! - [`maintenance`]: fading, forgetting, joining, undoing. [`patterns`]: what repeats. Both make a plan of
@@ -19,6 +20,7 @@
 //! - [`supervision`]: who runs, who is stuck. [`hook`]: tells supervision what a run does.
 //! - [`conversation`]: channels and branches. [`admin`]: what an administrator asks.
 
+pub mod active_days;
 pub mod admin;
 pub mod audience;
 pub mod breaker;
@@ -26,6 +28,7 @@ pub mod budget;
 pub mod bulletin;
 pub mod conversation;
 pub mod error;
+pub mod fading;
 pub mod hook;
 pub mod jobs;
 pub mod maintenance;

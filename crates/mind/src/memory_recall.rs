@@ -9,15 +9,16 @@ use std::ops::ControlFlow;
 
 use kernel::Reading;
 use kernel::find::{MemoryReader, MemoryRow, Standing};
+use kernel::grants::Gate;
 use kernel::journal::Weights;
 use kernel::keys;
 use kernel::memory::{Body, Head, MemoryId, MemoryType, Millis, Usage, Version};
-use kernel::salience::{DecayPolicy, Ppm, Signals, decayed_importance, salience};
+use kernel::salience::{Ppm, Signals, salience};
 use recall::search;
 use serde::{Deserialize, Serialize};
 
-use crate::audience::Audience;
 use crate::error::{MindError, Result};
+use crate::fading::Fading;
 
 /// Memories one request may return.
 pub const LIMIT_MAX: usize = 50;
@@ -104,23 +105,6 @@ pub struct RecallAnswer {
     pub capped: bool,
 }
 
-/// Importance at `now`: a function of record, usage and time. Identity and pinned memories do not fade.
-pub fn importance_at(
-    head: &Head,
-    version: &Version,
-    usage: &Usage,
-    now: Millis,
-    policy: &DecayPolicy,
-) -> Ppm {
-    let exempt = head.pinned || head.memory_type == MemoryType::Identity;
-    decayed_importance(head.importance, exempt, last_used(version, usage).get(), now.get(), policy)
-}
-
-/// When a memory was last read, shown or rewritten.
-pub fn last_used(version: &Version, usage: &Usage) -> Millis {
-    usage.last_seen().unwrap_or(version.created).max(version.created)
-}
-
 /// The types that words stand for; a kind stands for its type.
 pub(crate) fn types_of(words: &[String]) -> Result<Vec<MemoryType>> {
     let mut types = Vec::new();
@@ -147,9 +131,9 @@ fn keys_of(word: &str) -> Option<MemoryType> {
 /// Answers a request against one state.
 pub fn memory_recall(
     reading: &Reading,
-    audience: &Audience,
+    gate: &dyn Gate,
     request: &RecallRequest,
-    policy: &DecayPolicy,
+    fading: &Fading,
     now: Millis,
 ) -> Result<RecallAnswer> {
     let types = types_of(&request.memory_types)?;
@@ -160,40 +144,40 @@ pub fn memory_recall(
         RecallMode::Hybrid if request.query.trim().is_empty() => {
             Err(MindError::question("query", "hybrid recall needs a query; others do not"))
         }
-        RecallMode::Hybrid => hybrid(reading, audience, request, types, policy, now),
+        RecallMode::Hybrid => hybrid(reading, gate, request, types, fading, now),
         RecallMode::Typed if types.is_empty() => {
             Err(MindError::question("memory_types", "typed recall needs at least one"))
         }
         RecallMode::Typed => {
             let sort = request.sort_by.unwrap_or_default();
-            listed(reading, audience, &types, sort, request.limit, policy, now)
+            listed(reading, gate, &types, sort, request.limit, fading, now)
         }
         RecallMode::Recent => {
             let sort = request.sort_by.unwrap_or(SortBy::Recent);
-            listed(reading, audience, &types, sort, request.limit, policy, now)
+            listed(reading, gate, &types, sort, request.limit, fading, now)
         }
         RecallMode::Important => {
             let sort = request.sort_by.unwrap_or(SortBy::Importance);
-            listed(reading, audience, &types, sort, request.limit, policy, now)
+            listed(reading, gate, &types, sort, request.limit, fading, now)
         }
     }
 }
 
 fn hybrid(
     reading: &Reading,
-    audience: &Audience,
+    gate: &dyn Gate,
     request: &RecallRequest,
     types: Vec<MemoryType>,
-    policy: &DecayPolicy,
+    fading: &Fading,
     now: Millis,
 ) -> Result<RecallAnswer> {
     let query =
         search::SearchQuery { types, ..search::SearchQuery::new(&request.query, request.limit) };
-    let answer = search::search(reading, Some(audience), &query, now)?;
+    let answer = search::search(reading, Some(gate), &query, now)?;
     let found = answer.candidates;
     let memories = answer.hits.into_iter().filter_map(|hit| {
         Some(RecallHit {
-            importance: importance_at(&hit.head, &hit.version, &hit.usage, now, policy),
+            importance: fading.importance(&hit.head, &hit.version, &hit.usage, now),
             body: hit.body?,
             head: hit.head,
             version: hit.version,
@@ -207,15 +191,15 @@ fn hybrid(
 
 fn listed(
     reading: &Reading,
-    audience: &Audience,
+    gate: &dyn Gate,
     types: &[MemoryType],
     sort: SortBy,
     limit: usize,
-    policy: &DecayPolicy,
+    fading: &Fading,
     now: Millis,
 ) -> Result<RecallAnswer> {
     let view = reading.view();
-    let lens = MemoryReader::new(&view, Some(audience), None, now)?;
+    let lens = MemoryReader::new(&view, Some(gate), None, now)?;
     let types = if types.is_empty() { &MemoryType::ALL[..] } else { types };
     let (mut rows, mut capped) = (Vec::new(), false);
     for memory_type in types {
@@ -240,7 +224,7 @@ fn listed(
         }
     }
     let found = rows.len();
-    let faded = |row: &MemoryRow| importance_at(&row.head, &row.version, &row.usage, now, policy);
+    let faded = |row: &MemoryRow| fading.importance(&row.head, &row.version, &row.usage, now);
     let mut ranked: Vec<(MemoryRow, Ppm)> = rows
         .into_iter()
         .map(|row| {

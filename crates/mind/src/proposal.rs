@@ -110,6 +110,16 @@ pub struct Suggestion {
     pub reason: String,
 }
 
+/// A memory that is about to be put away.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DueMemory {
+    pub id: u64,
+    pub version: u32,
+    /// Days that count and are left; 0: the next run puts it away.
+    pub days_left: i64,
+    pub reason: String,
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MindPlan {
     pub job: String,
@@ -121,6 +131,10 @@ pub struct MindPlan {
     pub left: usize,
     /// Suggestions beyond those that are listed.
     pub unsaid: usize,
+    /// What is about to be put away, the next first.
+    pub due: Vec<DueMemory>,
+    /// Memories that are due beyond those that are listed.
+    pub due_unsaid: usize,
     /// The run that this plan undoes.
     pub undoes: Option<String>,
 }
@@ -167,6 +181,13 @@ impl MindPlan {
         }
         for Suggestion { about, reason } in &self.suggestions {
             lines.push(format!("suggested for {}: {reason}", ids(about)));
+        }
+        for due in self.due.iter().filter(|due| due.days_left > 0) {
+            let (what, days) = (named(&due.id), due.days_left);
+            lines.push(format!("in {days} days forget {what}: {}", due.reason));
+        }
+        if self.due_unsaid > 0 {
+            lines.push(format!("{} more are about to be put away", self.due_unsaid));
         }
         if self.unsaid > 0 {
             lines.push(format!("{} more suggestions", self.unsaid));

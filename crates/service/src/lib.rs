@@ -66,6 +66,7 @@ mod project_table;
 mod projects;
 mod prompt;
 mod proof;
+mod put_away;
 mod read;
 pub mod renewal;
 mod save;

@@ -17,7 +17,7 @@ use crate::embedders::active::QuestionContext;
 use crate::error::{Error, Result};
 use crate::normalized_save::{normal_kind, scope_of};
 use crate::read::memory_id;
-use crate::{Service, elsewhere, learned, newest, parse, views, wording};
+use crate::{Service, elsewhere, learned, newest, parse, put_away, views, wording};
 
 /// Hits that are noted as shown per search.
 const NOTED_MAX: usize = 10;
@@ -90,7 +90,11 @@ impl Service {
                     &mut query,
                     QuestionContext { reading, gate: access.gate(), now },
                 );
-                let mut found = recall::search::search(reading, access.gate(), &query, now)?;
+                let mut found = if request.put_away {
+                    put_away::search(reading, access.gate(), &query, now)?
+                } else {
+                    recall::search::search(reading, access.gate(), &query, now)?
+                };
                 learned::order(&reading.view(), &mut found.hits, now)?;
                 found
             }
@@ -102,6 +106,7 @@ impl Service {
         if cut > 0 {
             note = Some(format!("{cut} more did not fit the token budget of the grant"));
         }
+        let is_asked = near.is_none() && !wordless;
         let by_default = request.default_project && request.project.is_none();
         let mut elsewhere = None;
         if near.is_none()
@@ -123,6 +128,10 @@ impl Service {
                 answer.hits.iter().take(NOTED_MAX).map(|hit| hit.id).collect();
             self.note_shown(caller, &shown)?;
         }
+        let put_away = match (is_asked, request.put_away) {
+            (true, false) => put_away::matches(reading, access.gate(), &query, now)?,
+            _ => Vec::new(),
+        };
         let meaning = answer
             .hits
             .iter()
@@ -134,7 +143,6 @@ impl Service {
             (false, false) => "text",
         };
         let model = query.model.map(|asked| asked.model);
-        let is_asked = near.is_none() && !wordless;
         let mut found = SearchAnswer {
             hits: answer
                 .hits
@@ -153,6 +161,7 @@ impl Service {
             candidates: answer.candidates,
             mode: mode.to_owned(),
             elsewhere,
+            put_away,
             model,
             note,
             query: request.query,

@@ -8,7 +8,7 @@ use api::session::{
 };
 use kernel::Cortex;
 use kernel::command::{Command, SessionClose, SessionDraft};
-use kernel::memory::Session;
+use kernel::memory::{Millis, Session};
 use kernel::store::View;
 
 use crate::caller::Caller;
@@ -97,6 +97,27 @@ impl Service {
             .map(|session| shown(&view, &aliases, session, false))
             .collect::<Result<Vec<_>>>()?;
         Ok(SessionListAnswer { sessions, total })
+    }
+
+    /// When the last session of an agent ended, in a project if one is named.
+    pub fn last_session_end(
+        &self,
+        caller: &Caller,
+        agent: &str,
+        project: Option<&str>,
+    ) -> Result<Option<Millis>> {
+        let (_, reading) = self.reading(caller)?;
+        let aliases = self.known_aliases(&caller.actor);
+        let mut last = None;
+        each_session(&reading.view(), &mut |session| {
+            let its = aliases.of(session.project.as_deref());
+            let meant =
+                session.agent.as_deref() == Some(agent) && (project.is_none() || its == project);
+            if meant {
+                last = last.max(session.ended);
+            }
+        })?;
+        Ok(last)
     }
 
     /// Saves what a session came to. The session goes on.

@@ -100,6 +100,9 @@ pub struct RunAnswer {
     pub examined: usize,
     /// Changes that wait for the next run.
     pub left: usize,
+    /// What maintenance is about to put away, the next first; of a dry run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub due: Vec<DueView>,
     /// For people.
     pub text: String,
 }
@@ -196,6 +199,59 @@ pub struct UndoAnswer {
     pub changes: Vec<ChangeView>,
     /// What was left alone, and why: somebody changed it since.
     pub left_alone: Vec<SuggestionView>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(default, deny_unknown_fields)]
+pub struct DueRequest {}
+
+/// What is about to be put away by itself, the next first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct DueAnswer {
+    pub due: Vec<DueView>,
+    /// Those beyond the ones that are listed.
+    pub more: usize,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct DueView {
+    pub id: u64,
+    pub title: String,
+    pub project: String,
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Days of activity that are left; 0: the next run puts it away.
+    pub days_left: i64,
+    pub reason: String,
+}
+
+/// Memories that are not to be put away by themselves.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct KeepRequest {
+    pub ids: Vec<u64>,
+}
+
+/// Memories one request keeps.
+pub const KEEP_MAX: usize = 200;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct KeepAnswer {
+    /// Kept from now on; brought back if they were put away.
+    pub kept: Vec<u64>,
+    /// Those that were put away before.
+    pub restored: Vec<u64>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ResetRequest {}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct ResetAnswer {
+    /// Breakers that were not closed and are now.
+    pub closed: Vec<String>,
 }
 
 /// A run is about to use a tool.

@@ -10,6 +10,51 @@ use tempfile::TempDir;
 
 use crate::support::{Daemon, cortex, model, write_config};
 
+/// True if a line begins so and cites this memory.
+fn has_line(text: &str, begins: &str, id: u64) -> bool {
+    let cites = format!("[#{id}]");
+    text.lines().any(|line| {
+        line.strip_prefix("- ").is_some_and(|line| line.starts_with(begins))
+            && line.ends_with(&cites)
+    })
+}
+
+// T7, T8: each project has its own bulletin, and it follows a save and a forget
+#[test]
+fn the_bulletin_of_a_project_follows_what_is_saved_and_forgotten() {
+    let home = TempDir::new().unwrap();
+    let daemon = Daemon::start(home.path());
+    let save = |title: &str, kind: &str, project: &str| {
+        let save = json!({"title": title, "content": title, "type": kind, "project": project});
+        daemon.post("/api/observations", &save)["id"].as_u64().unwrap()
+    };
+    let mut known = Vec::new();
+    for project in ["shop", "blog", "ledger", "fleet"] {
+        for (kind, what) in [("decision", "stores orders"), ("todo", "ships on Monday")] {
+            let title = format!("The {project} {what}");
+            known.push((project, title.clone(), save(&title, kind, project)));
+        }
+    }
+    let text = |project: &str| {
+        let answer = daemon.run(&["bulletin", "--project", project]);
+        answer["bulletin"]["text"].as_str().unwrap().to_owned()
+    };
+    for (project, title, id) in &known {
+        assert!(has_line(&text(project), title, *id), "{title}: {}", text(project));
+        let other = if *project == "shop" { "blog" } else { "shop" };
+        assert!(!text(other).contains(title.as_str()), "{}", text(other));
+    }
+    let fresh = save("The shop moves to redb", "decision", "shop");
+    assert!(has_line(&text("shop"), "The shop moves to redb", fresh), "{}", text("shop"));
+    // What is published for everybody follows too, without anybody asking for it.
+    daemon.until("/readyz", |ready| ready["warmup"]["state"] == "warm");
+    daemon.run(&["forget", &fresh.to_string(), "--reason", "it did not work out"]);
+    assert!(!text("shop").contains("moves to redb"), "{}", text("shop"));
+    daemon.until("/api/bulletin?published=true", |answer| {
+        !answer["bulletin"]["text"].as_str().unwrap_or_default().contains("moves to redb")
+    });
+}
+
 // mind 3, 27, 33, 40, 41, 45, 48, 49
 #[test]
 fn the_daemon_warms_up_and_publishes_and_a_restart_serves_at_once() {
@@ -22,10 +67,7 @@ fn the_daemon_warms_up_and_publishes_and_a_restart_serves_at_once() {
     let ready = daemon.until("/readyz", |ready| ready["warmup"]["state"] == "warm");
     assert_eq!(ready["warmup"]["ready_for_work"], true);
     let bulletin = daemon.get("/api/bulletin")["bulletin"].clone();
-    assert!(
-        bulletin["text"].as_str().unwrap().contains(&format!("Use tabs [#{id}]")),
-        "{bulletin}"
-    );
+    assert!(has_line(bulletin["text"].as_str().unwrap(), "Use tabs", id), "{bulletin}");
     let (_, metrics) = daemon.raw("GET", "/metrics", "", "");
     for line in [
         "cortex_mind_job_runs_total{actor=\"default\",job=\"bulletin\"} 1",
@@ -143,7 +185,7 @@ fn a_model_that_is_configured_writes_the_bulletin_once() {
     let counted = Arc::clone(&calls);
     let url = model(move |_| {
         counted.fetch_add(1, Ordering::SeqCst);
-        "## Decisions\n- The team indents with tabs. [#1]".to_owned()
+        "## Decisions\n- Use tabs everywhere. [#1]".to_owned()
     });
     write_config(home.path(), &url, "");
     let daemon = Daemon::start(home.path());
@@ -153,7 +195,7 @@ fn a_model_that_is_configured_writes_the_bulletin_once() {
         answer["bulletin"]["made_by"].as_str().is_some_and(|by| by != "rules")
     });
     let text = bulletin()["text"].as_str().unwrap().to_owned();
-    assert!(text.contains("The team indents with tabs") && text.contains("[#1]"), "{text}");
+    assert!(text.contains("Use tabs everywhere") && text.contains("[#1]"), "{text}");
     daemon.post("/api/mind/jobs/bulletin/run", &json!({}));
     assert_eq!(calls.load(Ordering::SeqCst), 1);
     let budget = daemon.run(&["budget"]);

@@ -50,6 +50,16 @@ impl Host {
         persisted.is_some_and(|persisted| !persisted.channel.private)
     }
 
+    /// Is there a channel that more than the owner reads?
+    pub(crate) fn has_shared_channel(&self, actor: &ActorName) -> bool {
+        let folder = self.service.home().actor_folder(actor);
+        let names = files::names(&folder).unwrap_or_default();
+        names.iter().any(|name| {
+            let persisted = files::load(&folder, name).ok().flatten();
+            persisted.is_some_and(|persisted| !persisted.channel.private)
+        })
+    }
+
     /// What was said in these words was erased: the channel and its transcript must not hold it either.
     pub(crate) fn erase_from_channel(
         &self,

@@ -6,13 +6,15 @@ use std::sync::Arc;
 
 use api::DEFAULT_ACTOR;
 use kernel::command::{Command, Receipt, Stamp};
-use kernel::memory::{Millis, PinnedVersion, Salt};
+use kernel::memory::{Head, Millis, PinnedVersion, Salt};
 use kernel::{Cortex, Reading};
 use mind::audience::Audience;
-use mind::bulletin::{BulletinInput, gather};
+use mind::bulletin::{BulletinInput, GatherRequest, ModelUse, gather};
+use mind::fading::Fading;
 use mind::maintenance::{self, MaintenanceState};
 use mind::patterns::PatternLook;
-use mind::proposal::{self, MemoryAction, MindPlan, PlanOutcome, Proposal, carry_out};
+use mind::proposal::{self, DueMemory, MemoryAction, MindPlan, PlanOutcome, Proposal, carry_out};
+use mind::settings::PruneScope;
 use mind::warmup::WarmStep;
 use mind::{MindEffect, MindEvent};
 use service::Caller;
@@ -23,6 +25,8 @@ use crate::mind_host::{ActorMind, PublishedBulletins, files, lock, prompts};
 
 /// How long a gathering counts while the journal does not grow: time alone makes little difference within it.
 const GATHERED_MS: i64 = 6 * 3_600_000;
+/// The run that a bulletin names which was made because memories changed.
+const LIVE: &str = "live";
 /// Suggestions that the report of a run names; `cortex mind run maintenance --dry-run` shows all.
 const SUGGESTED_MAX: usize = 5;
 
@@ -107,6 +111,11 @@ impl Host {
         let said = |error: Error| error.to_string();
         Ok(match effect {
             MindEffect::Gather { run, audience, model } => {
+                // A text that nobody reads is worth no call.
+                let model = match audience {
+                    Audience::Shared if !self.has_shared_channel(&caller.actor) => ModelUse::Never,
+                    _ => model,
+                };
                 let outcome = self.gather(actor_mind, &audience, caller).map_err(said);
                 Some(MindEvent::Gathered { run, audience, model, outcome })
             }
@@ -120,12 +129,7 @@ impl Host {
                 Some(MindEvent::Answered { run, outcome })
             }
             MindEffect::Publish(bulletin) => {
-                let mut published = (*actor_mind.published()).clone();
-                match bulletin.audience {
-                    Audience::Owner => published.owner = Some((*bulletin).into()),
-                    Audience::Shared => published.shared = Some((*bulletin).into()),
-                }
-                actor_mind.published.store(published.into());
+                actor_mind.publish(*bulletin);
                 None
             }
             MindEffect::Warm { pass, step } => {
@@ -182,6 +186,7 @@ impl Host {
             actor_mind.published.store(PublishedBulletins::of(&slot.mind).into());
         }
         lock(&actor_mind.gathered).clear();
+        lock(&actor_mind.of_projects).clear();
         files::discard(&folder)?;
         actor_mind.persist()
     }
@@ -217,12 +222,97 @@ impl Host {
         {
             return Ok(gathered.clone());
         }
-        let settings = actor_mind.slot().mind.settings.clone();
-        let policy = settings.cortex.decay_policy();
-        let gathered =
-            gather(&reading, audience, &settings.bulletin, &policy, settings.rules, now)?;
+        let gathered = self.gather_for(actor_mind, &reading, audience, None, None, now)?;
         lock(&actor_mind.gathered).insert(audience.clone(), (now, gathered.clone()));
         Ok(gathered)
+    }
+
+    /// The same for whoever works on a project and was last here at a moment.
+    pub(crate) fn gather_for(
+        &self,
+        actor_mind: &ActorMind,
+        reading: &Reading,
+        audience: &Audience,
+        concerns: Option<&dyn Fn(&Head) -> bool>,
+        since: Option<Millis>,
+        now: Millis,
+    ) -> Result<BulletinInput> {
+        let settings = actor_mind.slot().mind.settings.clone();
+        let (due, _, state) = self.due_now(actor_mind, reading, now)?;
+        let fading = Fading::new(&settings.cortex, &state.days);
+        let request = GatherRequest {
+            audience,
+            concerns,
+            settings: &settings.bulletin,
+            fading: &fading,
+            rules: settings.rules,
+            due: &due,
+            since,
+            now,
+        };
+        Ok(gather(reading, request)?)
+    }
+
+    /// What is about to be put away. The days and rules that were read on the way are kept.
+    pub(crate) fn due_now(
+        &self,
+        actor_mind: &ActorMind,
+        reading: &Reading,
+        now: Millis,
+    ) -> Result<(Vec<DueMemory>, usize, MaintenanceState)> {
+        let (state, settings) = {
+            let slot = actor_mind.slot();
+            (slot.mind.maintenance.clone(), slot.mind.settings.cortex.clone())
+        };
+        let (due, more, next) = maintenance::due(reading, &state, &settings, now)?;
+        let mut slot = actor_mind.slot();
+        if next.is_ahead_of(&slot.mind.maintenance) {
+            slot.mind.maintenance = next.clone();
+        }
+        Ok((due, more, next))
+    }
+
+    /// Publishes what rules say of the memories as they are, if the journal has grown. No model is asked.
+    pub(crate) fn refresh_bulletin(
+        &self,
+        actor_mind: &ActorMind,
+        audience: &Audience,
+        caller: &Caller,
+    ) -> Result<()> {
+        let now = caller.now()?;
+        let gathered = self.gather(actor_mind, audience, caller)?;
+        let mut slot = actor_mind.slot();
+        let fresh = slot.mind.refresh(&gathered, LIVE, now);
+        if let Some(bulletin) = fresh {
+            actor_mind.publish(*bulletin);
+        }
+        actor_mind.said(audience, gathered.size);
+        Ok(())
+    }
+
+    /// Brings the bulletins of every mind in use up to date with its journal. Costs one look where nothing changed.
+    pub(crate) fn follow_changes(&self, caller: &Caller) -> Result<()> {
+        for actor_mind in self.minds.all() {
+            let Some(cortex) = self.service.home().if_open(&actor_mind.actor) else { continue };
+            if self.minds.is_ending() {
+                break;
+            }
+            let size = cortex.read()?.view().counters()?.size;
+            let caller = Caller {
+                actor: actor_mind.actor.clone(),
+                by: proposal::BY.to_owned(),
+                ..caller.clone()
+            };
+            for audience in [Audience::Owner, Audience::Shared] {
+                // The first bulletin is a matter of warm-up.
+                let there = actor_mind.published().get(&audience).is_some();
+                if there && actor_mind.said_until(&audience) != Some(size) {
+                    let outcome = self.refresh_bulletin(&actor_mind, &audience, &caller);
+                    self.minds.say(&actor_mind.actor, outcome);
+                }
+            }
+        }
+        Ok(())
     }
 
     fn maintain(
@@ -240,7 +330,7 @@ impl Host {
         Ok((summary(&plan, &outcome), state))
     }
 
-    /// What maintenance would do: what the mind proposes, and what is stale by its score.
+    /// What maintenance would do: what the mind proposes, and, if all may be put away, what is stale by its score.
     pub(crate) fn maintenance_plan(
         &self,
         actor_mind: &ActorMind,
@@ -252,7 +342,8 @@ impl Host {
             (slot.mind.maintenance.clone(), slot.mind.settings.cortex.clone())
         };
         let (mut plan, state) = maintenance::plan(reading, &state, &settings, now)?;
-        if self.service.settings().archive {
+        // What somebody chose to keep is not stale, whatever its score.
+        if self.service.settings().archive && settings.prune_scope == PruneScope::All {
             let taken: BTreeSet<u64> =
                 plan.proposals.iter().flat_map(|proposal| proposal.action.about()).collect();
             let max = usize::try_from(settings.maintenance_changes_max).unwrap_or(usize::MAX);

@@ -67,7 +67,14 @@ impl Host {
         let actor_mind = self.actor_mind(caller)?;
         let model = run.record.model.as_deref();
         let now = caller.now()?;
-        actor_mind.slot().mind.budget.paid(purpose, who, cost_of(run), model, now);
+        {
+            let mut slot = actor_mind.slot();
+            slot.mind.budget.paid(purpose, who, cost_of(run), model, now);
+            let provider = run.record.provider.as_deref();
+            if let Some(provider) = provider.filter(|_| run.outcome == RunOutcome::Finished) {
+                slot.mind.provider_answered(provider, now);
+            }
+        }
         match (channel, context) {
             (Some(channel), Some(context)) => self.part_ended(caller, channel, context, run)?,
             (Some(channel), None) => self.worker_ended(caller, channel, run)?,

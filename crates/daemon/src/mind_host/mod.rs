@@ -32,7 +32,7 @@ use files::PersistedMind;
 
 pub(crate) use event_log::StoredRecord;
 pub(crate) use settings::MindConfig;
-pub use settings::read as read_settings;
+pub use settings::{by_preset, read as read_settings};
 
 /// Actors whose last trouble is remembered.
 const TROUBLE_MAX: usize = 256;
@@ -80,6 +80,12 @@ impl MindSlot {
 /// What was gathered last, for as long as the journal does not grow.
 type GatheredInputs = BTreeMap<Audience, (Millis, BulletinInput)>;
 
+/// Bulletins of projects by audience and name, with when they were made.
+type ProjectBulletins = BTreeMap<(Audience, String), (Millis, Arc<Bulletin>)>;
+
+/// Bulletins of projects that are kept at the same time.
+pub(crate) const PROJECT_BULLETINS_MAX: usize = 64;
+
 /// One actor's mind.
 #[derive(Debug)]
 pub(crate) struct ActorMind {
@@ -90,6 +96,10 @@ pub(crate) struct ActorMind {
     /// Runs that were asked to stop.
     pub(crate) stopped: Mutex<BTreeSet<String>>,
     pub(crate) gathered: Mutex<GatheredInputs>,
+    /// Journal entries that the published bulletins know of.
+    said: Mutex<BTreeMap<Audience, u64>>,
+    /// Bulletins of projects, for as long as the journal does not grow.
+    pub(crate) of_projects: Mutex<ProjectBulletins>,
     /// Changes that jobs made in this process, by their names.
     pub(crate) changes: Mutex<BTreeMap<&'static str, u64>>,
     /// What happened to channels, branches and workers.
@@ -121,6 +131,8 @@ impl ActorMind {
             slot: Mutex::new(MindSlot { mind, prompts, config }),
             stopped: Mutex::default(),
             gathered: Mutex::default(),
+            said: Mutex::default(),
+            of_projects: Mutex::default(),
             changes: Mutex::default(),
             events: EventLog::new(folder),
             writing: Mutex::default(),
@@ -142,6 +154,25 @@ impl ActorMind {
     /// Changes that jobs made in this process.
     pub(crate) fn changes(&self) -> BTreeMap<&'static str, u64> {
         lock(&self.changes).clone()
+    }
+
+    /// Puts a bulletin where its readers find it.
+    pub(crate) fn publish(&self, bulletin: Bulletin) {
+        let mut published = (*self.published()).clone();
+        match bulletin.audience {
+            Audience::Owner => published.owner = Some(bulletin.into()),
+            Audience::Shared => published.shared = Some(bulletin.into()),
+        }
+        self.published.store(published.into());
+    }
+
+    /// The published bulletin of an audience says what there is to say up to this entry.
+    pub(crate) fn said(&self, audience: &Audience, size: u64) {
+        lock(&self.said).insert(audience.clone(), size);
+    }
+
+    pub(crate) fn said_until(&self, audience: &Audience) -> Option<u64> {
+        lock(&self.said).get(audience).copied()
     }
 
     /// What is published now. Never waits.

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use api::{ErrorCode, Fault};
-use mind::settings::MindSettings;
+use mind::settings::{MindSettings, Preset};
 use service::config;
 use service::config::Config;
 use service::error::{Error, Result};
@@ -52,7 +52,7 @@ pub fn read(config: &Config) -> Result<MindSettings> {
             }
         }
     }
-    let settings = MindSettings {
+    let set = MindSettings {
         warmup: config.section("defaults", &["warmup"])?,
         cortex: config.section("defaults", &["cortex"])?,
         bulletin: config.section("defaults", &["bulletin"])?,
@@ -62,6 +62,40 @@ pub fn read(config: &Config) -> Result<MindSettings> {
         channel: config.section("defaults", &["channel"])?,
         rules: config.settings().rule_authors(),
     };
+    let preset = preset(config)?;
+    let internal = |error: serde_json::Error| Error::internal(error.to_string());
+    let mut values = serde_json::to_value(&set).map_err(internal)?;
+    for (key, value) in preset_changes(config, preset) {
+        let mut parts = key.split('.').skip(1);
+        if let (Some(table), Some(name)) = (parts.next(), parts.next()) {
+            values[table][name] = value;
+        }
+    }
+    let settings: MindSettings = serde_json::from_value(values).map_err(internal)?;
+    let settings = MindSettings { rules: set.rules, ..settings };
     settings.validate().map_err(|error| wrong(error.to_string()))?;
     Ok(settings)
+}
+
+/// The preset that is set.
+fn preset(config: &Config) -> Result<Preset> {
+    let name = config.text("mind.preset").unwrap_or("default");
+    Preset::parse(name).ok_or_else(|| {
+        let names: Vec<&str> = Preset::ALL.iter().map(|preset| preset.name()).collect();
+        let message = format!("mind.preset: {name:?} is not one of {}", names.join(", "));
+        Error::new(ErrorCode::Config, Fault::Caller, message)
+    })
+}
+
+/// What the preset changes. A key that the file sets is the file's.
+fn preset_changes(config: &Config, preset: Preset) -> Vec<(String, serde_json::Value)> {
+    let set = config.in_sections();
+    let is_set = |key: &str| set.iter().any(|(name, _)| name == key);
+    preset.changes().into_iter().filter(|(key, _)| !is_set(key)).collect()
+}
+
+/// What the preset that is set changes, with the preset's name, for people.
+pub fn by_preset(config: &Config) -> Result<(String, Vec<(String, serde_json::Value)>)> {
+    let preset = preset(config)?;
+    Ok((preset.name().to_owned(), preset_changes(config, preset)))
 }

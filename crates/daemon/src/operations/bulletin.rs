@@ -1,17 +1,17 @@
 //! The memory bulletin: what matters now, as the mind published it last.
 //!
-//! Where a daemon runs the minds of the home, reading costs one look at what is published. Without one, a bulletin that
-//! the journal has outgrown is made again first, by rules; a model is asked only when somebody wants a refresh.
+//! Whoever wants what is published pays one look. Otherwise a bulletin that the journal has outgrown is made again
+//! first, by rules, in milliseconds; a model is asked only by the job and when somebody wants a refresh. The bulletin
+//! of a project is gathered from what concerns whoever works on it, and always by rules.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use api::Fault;
 use api::bulletin::{
     BulletinAnswer, BulletinHistoryAnswer, BulletinHistoryRequest, BulletinRequest, BulletinView,
-    ChangesView, SourceView,
+    ChangesView, RefusedView, SourceView,
 };
-use kernel::memory::{MemoryId, Millis, Scope};
+use kernel::memory::{Head, MemoryId, Millis, Scope};
 use mind::BULLETIN;
 use mind::audience::Audience;
 use mind::bulletin::{Bulletin, BulletinChanges, Maker, ModelUse, system_prompt};
@@ -19,7 +19,7 @@ use service::caller::Caller;
 use service::error::{Error, Result};
 
 use crate::host::Host;
-use crate::mind_host::ActorMind;
+use crate::mind_host::{ActorMind, PROJECT_BULLETINS_MAX, lock};
 
 impl Host {
     pub fn bulletin(&self, caller: &Caller, request: BulletinRequest) -> Result<BulletinAnswer> {
@@ -36,18 +36,32 @@ impl Host {
         if request.refresh {
             self.run_job(&actor_mind, BULLETIN, ModelUse::Allowed, caller)?;
         } else if !request.published {
-            self.make_if_missing(&actor_mind, &audience, caller)?;
+            self.bring_up_to_date(&actor_mind, &audience, caller)?;
         }
-        let Some(mut bulletin) = actor_mind.published().get(&audience) else {
-            return Ok(BulletinAnswer::default());
+        let named = |name: &str| self.service.named(&caller.actor, name);
+        let project = request.project.as_deref().and_then(named);
+        let (bulletin, before) = if project.is_some() || request.agent.is_some() {
+            let agent = request.agent.as_deref();
+            let made = self.of_project(&actor_mind, &audience, caller, project.as_deref(), agent);
+            match made {
+                Ok(made) => (made, None),
+                Err(error) if request.published && error.fault() != Fault::Forbidden => {
+                    self.minds.say(&caller.actor, Err(error));
+                    return Ok(BulletinAnswer::default());
+                }
+                Err(error) => return Err(error),
+            }
+        } else {
+            let Some(bulletin) = actor_mind.published().get(&audience) else {
+                return Ok(BulletinAnswer::default());
+            };
+            (bulletin, older(&actor_mind, &audience).pop())
         };
-        if let Some(project) = &request.project {
-            bulletin = Arc::new(self.of_project(caller, &bulletin, project)?);
-        }
-        let before = older(&actor_mind, &audience).pop();
         let mut view = view(&bulletin, before.as_ref(), caller.now()?);
+        view.project = project.unwrap_or_default();
         if request.explain {
             view.sources = self.sources(caller, &bulletin)?;
+            view.refused = refused(&actor_mind, &audience);
         }
         if request.as_prompt {
             system_prompt("", Some(&bulletin)).trim().clone_into(&mut view.text);
@@ -55,28 +69,51 @@ impl Host {
         Ok(BulletinAnswer { bulletin: Some(view) })
     }
 
-    /// What of a bulletin concerns whoever works on a project.
-    fn of_project(&self, caller: &Caller, bulletin: &Bulletin, project: &str) -> Result<Bulletin> {
-        let project = self.service.named(&caller.actor, project);
+    /// The bulletin of whoever works on a project, and what changed since an agent's last session in it.
+    fn of_project(
+        &self,
+        actor_mind: &ActorMind,
+        audience: &Audience,
+        caller: &Caller,
+        project: Option<&str>,
+        agent: Option<&str>,
+    ) -> Result<Arc<Bulletin>> {
+        let now = caller.now()?;
         let (_, reading) = self.service.reading(caller)?;
-        let view = reading.view();
-        let mut meant = BTreeSet::new();
-        for number in bulletin.cited.keys() {
-            let Some(head) = MemoryId::new(*number).map(|id| view.head(id)).transpose()?.flatten()
-            else {
-                continue;
-            };
-            let is_meant = match &head.project {
-                None => true,
-                // A name of before counts as the project it was merged into.
-                Some(its) => {
-                    head.scope == Scope::Personal
-                        || self.service.named(&caller.actor, its) == project
-                }
-            };
-            meant.extend(is_meant.then_some(*number));
+        let size = reading.view().counters()?.size;
+        let key = (audience.clone(), project.unwrap_or_default().to_owned());
+        let known = lock(&actor_mind.of_projects).get(&key).cloned();
+        if agent.is_none()
+            && let Some((at, bulletin)) = known
+            && bulletin.size == size
+            && at.date() == now.date()
+        {
+            return Ok(bulletin);
         }
-        Ok(bulletin.of(|id| meant.contains(&id)))
+        let since = match agent {
+            Some(agent) => self.service.last_session_end(caller, agent, project)?,
+            None => None,
+        };
+        let concerns = |head: &Head| match (&head.project, project) {
+            (None, _) | (_, None) => true,
+            // A name of before counts as the project it was merged into.
+            (Some(its), Some(project)) => {
+                let its = self.service.named(&caller.actor, its);
+                head.scope == Scope::Personal || its.as_deref() == Some(project)
+            }
+        };
+        let gathered =
+            self.gather_for(actor_mind, &reading, audience, Some(&concerns), since, now)?;
+        let max_words = actor_mind.slot().mind.settings.bulletin.max_words;
+        let bulletin = Arc::new(Bulletin::by_rules(&gathered, max_words, now));
+        if agent.is_none() {
+            let mut kept = lock(&actor_mind.of_projects);
+            if kept.len() >= PROJECT_BULLETINS_MAX && !kept.contains_key(&key) {
+                kept.pop_first();
+            }
+            kept.insert(key, (now, Arc::clone(&bulletin)));
+        }
+        Ok(bulletin)
     }
 
     pub fn bulletin_history(
@@ -96,29 +133,25 @@ impl Host {
         Ok(BulletinHistoryAnswer { bulletins: views.collect(), total: all.len() })
     }
 
-    /// Without a daemon nobody else makes it. Somebody who is making it now is not disturbed.
-    fn make_if_missing(
+    /// Makes it if there is none, and again by rules if the journal has grown.
+    fn bring_up_to_date(
         &self,
         actor_mind: &Arc<ActorMind>,
         audience: &Audience,
         caller: &Caller,
     ) -> Result<()> {
-        let published = actor_mind.published().get(audience);
-        let fresh = match &published {
-            Some(_) if self.minds.is_served() => true,
-            Some(bulletin) => {
-                // The journal also grows by what no bulletin says; the answer of the job is then `unchanged`.
-                bulletin.size == self.service.existing(caller)?.read()?.view().counters()?.size
-            }
-            None => false,
-        };
-        if fresh {
+        if actor_mind.published().get(audience).is_none() {
+            return match self.run_job(actor_mind, BULLETIN, ModelUse::Never, caller) {
+                // Somebody who is making it now is not disturbed.
+                Err(error) if error.fault() == Fault::Conflict => Ok(()),
+                made => made.map(drop),
+            };
+        }
+        let size = self.service.existing(caller)?.read()?.view().counters()?.size;
+        if actor_mind.said_until(audience) == Some(size) {
             return Ok(());
         }
-        match self.run_job(actor_mind, BULLETIN, ModelUse::Never, caller) {
-            Err(error) if error.fault() == Fault::Conflict => Ok(()),
-            made => made.map(drop),
-        }
+        self.refresh_bulletin(actor_mind, audience, caller)
     }
 
     fn sources(&self, caller: &Caller, bulletin: &Bulletin) -> Result<Vec<SourceView>> {
@@ -158,6 +191,22 @@ fn older(actor_mind: &ActorMind, audience: &Audience) -> Vec<Bulletin> {
     state.history.iter().cloned().collect()
 }
 
+/// Answers of a model that were not used, newest first.
+fn refused(actor_mind: &ActorMind, audience: &Audience) -> Vec<RefusedView> {
+    let slot = actor_mind.slot();
+    let state = match audience {
+        Audience::Owner => &slot.mind.owner,
+        Audience::Shared => &slot.mind.shared,
+    };
+    let view = |one: &mind::bulletin::RefusedAnswer| RefusedView {
+        at: Millis(one.at_unix_ms).rfc3339(),
+        model: one.model.clone(),
+        reason: one.reason.clone(),
+        text: one.text.clone(),
+    };
+    state.refused.iter().rev().map(view).collect()
+}
+
 fn audience(name: Option<&str>) -> Result<Audience> {
     match name {
         None | Some("owner") => Ok(Audience::Owner),
@@ -186,6 +235,8 @@ fn view(bulletin: &Bulletin, before: Option<&Bulletin>, now: Millis) -> Bulletin
         size: bulletin.size,
         cited: bulletin.cited.keys().copied().collect(),
         changes: ChangesView { added, removed, revised },
+        project: String::new(),
         sources: Vec::new(),
+        refused: Vec::new(),
     }
 }

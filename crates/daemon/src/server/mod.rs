@@ -43,6 +43,8 @@ const TIDY_EVERY: Duration = Duration::from_secs(5);
 const EMBED_EVERY: Duration = Duration::from_secs(2);
 /// How often the minds look what is due.
 const MINDS_EVERY: Duration = Duration::from_secs(5);
+/// How soon a bulletin follows a change; changes within it are one.
+const CHANGES_EVERY: Duration = Duration::from_millis(250);
 /// How often it is looked whether coding agents wrote something.
 const FOLLOW_EVERY: Duration = Duration::from_secs(5);
 /// A time that is never reached.
@@ -249,6 +251,8 @@ async fn live(
     embed.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut tick_minds = interval(MINDS_EVERY);
     tick_minds.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut changes = interval(CHANGES_EVERY);
+    changes.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut follow = interval(FOLLOW_EVERY);
     follow.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut idle_since = tokio::time::Instant::now();
@@ -291,6 +295,7 @@ async fn live(
                 Ok(host.service.embed_new(SystemEnvironment.now()?).map(drop)?)
             }),
             _ = tick_minds.tick() => background(&shared, tick_all),
+            _ = changes.tick() => background(&shared, follow_changes),
             _ = follow.tick() => background(&shared, |host| Ok(host.follow_past()?)),
         }
     }
@@ -400,6 +405,12 @@ fn background(shared: &Arc<ServerState>, work: fn(&Host) -> Result<()>) {
 fn tick_all(host: &Host) -> Result<()> {
     let actor = ActorName::parse(DEFAULT_ACTOR).map_err(service::Error::from)?;
     Ok(host.tick_minds(&Caller::new(actor, mind::proposal::BY))?)
+}
+
+/// Bulletins follow what was written since the last look.
+fn follow_changes(host: &Host) -> Result<()> {
+    let actor = ActorName::parse(DEFAULT_ACTOR).map_err(service::Error::from)?;
+    Ok(host.follow_changes(&Caller::new(actor, mind::proposal::BY))?)
 }
 
 impl ServerState {

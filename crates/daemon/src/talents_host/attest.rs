@@ -1,8 +1,13 @@
 //! What a run that has ended teaches the memory: a run is an intent, and its end is attested with what it relied on.
 //!
+//! A run that ended is no evidence that what it read was of use. What it relied on is what its answer names, as `[#12]`
+//! or as a URI; only then its success teaches anything. A failure has many causes and teaches nothing by itself;
+//! whoever knows better attests.
+//!
 //! What must stay true: one attestation per run, however often a daemon that dies is told of the same end; a failure to
 //! attest is counted and in the log, and costs the run nothing.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -92,21 +97,17 @@ impl RunObserver for Attester {
 
 /// What is attested of a run; nothing of one that found nothing to do.
 fn attestation(run: &EndedRun) -> Option<AttestRequest> {
+    let id = |cited: &Value| cited.as_u64().or_else(|| cited.as_str()?.parse().ok());
+    let mut retrieved: Vec<u64> = run.cited.iter().filter_map(id).filter(|id| *id > 0).collect();
+    retrieved.truncate(CITATIONS_MAX);
+    let named = named(run.result.as_deref().unwrap_or_default());
+    let cite = retrieved.iter().filter(|id| named.contains(id));
+    let mut cite: Vec<Citation> = cite.map(|id| Citation { id: *id, version: None }).collect();
     let outcome = match run.outcome {
-        RunOutcome::Finished => "success",
-        RunOutcome::Failed => "failure",
-        // Whoever cancels it says nothing about what it read.
-        RunOutcome::Cancelled => "partial",
+        RunOutcome::Finished if !cite.is_empty() => "success",
+        RunOutcome::Finished | RunOutcome::Failed | RunOutcome::Cancelled => "partial",
         RunOutcome::Skipped => return None,
     };
-    let id = |cited: &Value| cited.as_u64().or_else(|| cited.as_str()?.parse().ok());
-    let mut cite: Vec<Citation> = run
-        .cited
-        .iter()
-        .filter_map(id)
-        .filter(|id| *id > 0)
-        .map(|id| Citation { id, version: None })
-        .collect();
     if cite.len() > CITATIONS_MAX {
         tracing::warn!(
             "run {} cites {} memories; the first {CITATIONS_MAX} are attested",
@@ -122,7 +123,41 @@ fn attestation(run: &EndedRun) -> Option<AttestRequest> {
         intent: format!("talent/{}/{}", run.name, run.use_id),
         outcome: outcome.to_owned(),
         cite,
+        retrieved,
         reason: reason.filter(|text| !text.trim().is_empty()),
         ..AttestRequest::default()
     })
+}
+
+/// The memories that an answer names: `#12`, `[#12, #40]` or `cortex://actor/Type/12#3`.
+fn named(answer: &str) -> BTreeSet<u64> {
+    let number = |text: &str| {
+        let digits: String = text.chars().take_while(char::is_ascii_digit).collect();
+        digits.parse::<u64>().ok()
+    };
+    let marked = answer.match_indices('#').filter_map(|(at, _)| {
+        // What follows the number of a URI is its version.
+        let before = answer[..at].chars().next_back();
+        let stands_alone = before.is_none_or(|c| !c.is_alphanumeric() && c != '/');
+        number(&answer[at + 1..]).filter(|_| stands_alone)
+    });
+    let addresses = answer.split("cortex://").skip(1).filter_map(|rest| {
+        let path = rest.split(char::is_whitespace).next().unwrap_or_default();
+        number(path.split('/').nth(2)?)
+    });
+    marked.chain(addresses).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // T13
+    #[test]
+    fn only_what_an_answer_names_is_cited() {
+        assert_eq!(named("We use redb."), BTreeSet::new());
+        assert_eq!(named("We use redb [#12], see #40 and [#7, #8]."), [7, 8, 12, 40].into());
+        assert_eq!(named("cortex://me/Decision/9#3 says so"), [9].into());
+        assert_eq!(named("C#7 is a language, issue/#5 a link, # a mark"), BTreeSet::new());
+    }
 }

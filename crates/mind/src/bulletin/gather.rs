@@ -4,23 +4,40 @@
 //! section only; the hash depends on which memories were chosen at which version, and on nothing that changes by
 //! waiting alone.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use api::render::untrusted;
 use kernel::context::RuleAuthors;
-use kernel::memory::{DecisionStatus, Fields, GoalStatus, MemoryType, Millis};
-use kernel::salience::{DecayPolicy, Ppm};
+use kernel::find::MemoryReader;
+use kernel::grants::Gate;
+use kernel::memory::{
+    DecisionStatus, Fields, GoalStatus, Head, MemoryId, MemoryType, Millis, Usage,
+};
+use kernel::render::one_line;
+use kernel::salience::Ppm;
+use kernel::store::View;
 use kernel::{Digest, Reading};
 use serde::{Deserialize, Serialize};
 
-use super::phrase::phrase;
+use super::phrase::{phrase, within};
 use super::render::BulletinLine;
+use super::{relations, work};
 use crate::audience::{Audience, Trust, trust};
 use crate::error::Result;
+use crate::fading::Fading;
 use crate::memory_recall::{
     LIMIT_MAX, RecallAnswer, RecallHit, RecallMode, RecallRequest, SortBy, memory_recall,
 };
+use crate::proposal::DueMemory;
 use crate::settings::{BulletinSettings, days_ms, ppm};
+
+/// Words of a memory's content that a model gets.
+const DETAIL_WORDS: usize = 60;
+/// Memories that are named as about to be put away.
+const DUE_SHOWN: usize = 3;
+/// Words of each of their titles.
+const DUE_WORDS: usize = 10;
 
 /// What a bulletin speaks of, in the order in which it does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -28,6 +45,8 @@ use crate::settings::{BulletinSettings, days_ms, ppm};
 pub enum Dimension {
     Identity,
     RecentActivity,
+    /// Where work stopped, and the next steps.
+    Work,
     Goals,
     Constraints,
     /// Rules and preferences that no person stated or confirmed.
@@ -36,12 +55,17 @@ pub enum Dimension {
     Preferences,
     Patterns,
     Knowledge,
+    /// What changed since the reader was last here.
+    Changed,
+    /// What is about to be put away.
+    Due,
 }
 
 impl Dimension {
-    pub const ALL: [Dimension; 9] = [
+    pub const ALL: [Dimension; 12] = [
         Dimension::Identity,
         Dimension::RecentActivity,
+        Dimension::Work,
         Dimension::Goals,
         Dimension::Constraints,
         Dimension::Proposed,
@@ -49,7 +73,22 @@ impl Dimension {
         Dimension::Preferences,
         Dimension::Patterns,
         Dimension::Knowledge,
+        Dimension::Changed,
+        Dimension::Due,
     ];
+
+    /// True if a model may word it. Who somebody is, what binds, where work stands and what will be put away is always
+    /// said in the program's own words.
+    pub fn is_for_model(self) -> bool {
+        !matches!(
+            self,
+            Dimension::Identity
+                | Dimension::Constraints
+                | Dimension::Proposed
+                | Dimension::Work
+                | Dimension::Due
+        )
+    }
 
     pub fn heading(self) -> &'static str {
         match self {
@@ -62,6 +101,9 @@ impl Dimension {
             Dimension::Preferences => "Preferences",
             Dimension::Patterns => "Patterns",
             Dimension::Knowledge => "Worth Knowing",
+            Dimension::Work => "Where Work Stopped",
+            Dimension::Changed => "Changed Since You Were Here",
+            Dimension::Due => "About To Be Put Away",
         }
     }
 
@@ -70,7 +112,7 @@ impl Dimension {
         let typed = |t| RecallRequest::typed(t, SortBy::Importance, limit);
         match self {
             Dimension::Identity => typed(MemoryType::Identity),
-            Dimension::RecentActivity => RecallRequest {
+            Dimension::RecentActivity | Dimension::Work => RecallRequest {
                 memory_types: vec!["event".into()],
                 mode: RecallMode::Recent,
                 limit,
@@ -85,6 +127,9 @@ impl Dimension {
             Dimension::Decisions => typed(MemoryType::Decision),
             Dimension::Preferences => typed(MemoryType::Preference),
             Dimension::Patterns => typed(MemoryType::Pattern),
+            Dimension::Changed | Dimension::Due => {
+                RecallRequest { mode: RecallMode::Recent, limit, ..RecallRequest::default() }
+            }
             Dimension::Knowledge => RecallRequest {
                 memory_types: vec!["fact".into()],
                 mode: RecallMode::Important,
@@ -107,6 +152,16 @@ pub struct InputItem {
     pub text: String,
     pub importance: Ppm,
     pub trust: Trust,
+    /// Empty if it is about none.
+    pub project: String,
+    /// When it happened or began to hold.
+    pub date: String,
+    /// How it ended, what it contradicts, how many say the same.
+    pub note: Option<String>,
+    /// The beginning of its content, for a model.
+    pub detail: String,
+    /// Other memories that the line speaks of.
+    pub also: Vec<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -135,8 +190,14 @@ impl BulletinInput {
         self.sections.iter().flat_map(|section| &section.items)
     }
 
+    /// Those that a model may word.
+    pub fn model_items(&self) -> impl Iterator<Item = &InputItem> {
+        let sections = self.sections.iter().filter(|section| section.dimension.is_for_model());
+        sections.flat_map(|section| &section.items)
+    }
+
     pub fn ids(&self) -> BTreeSet<u64> {
-        self.items().map(|item| item.id).collect()
+        self.items().flat_map(|item| std::iter::once(item.id).chain(item.also.clone())).collect()
     }
 
     pub fn is_empty(&self) -> bool {
@@ -151,78 +212,264 @@ impl BulletinInput {
     }
 }
 
+/// For whom and from what a bulletin is gathered.
+#[derive(Clone, Copy)]
+pub struct GatherRequest<'a> {
+    pub audience: &'a Audience,
+    /// Which memories concern whoever reads it; absent: those of all projects.
+    pub concerns: Option<&'a dyn Fn(&Head) -> bool>,
+    pub settings: &'a BulletinSettings,
+    pub fading: &'a Fading,
+    pub rules: RuleAuthors,
+    /// What is about to be put away, the next first.
+    pub due: &'a [DueMemory],
+    /// When the reader was last here: what changed since is said too.
+    pub since: Option<Millis>,
+    pub now: Millis,
+}
+
+impl std::fmt::Debug for GatherRequest<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = f.debug_struct("GatherRequest");
+        shown.field("audience", self.audience).field("since", &self.since).field("now", &self.now);
+        shown.finish_non_exhaustive()
+    }
+}
+
+/// The audience, and only what concerns the reader.
+struct Sight<'a> {
+    audience: &'a Audience,
+    concerns: Option<&'a dyn Fn(&Head) -> bool>,
+}
+
+impl Gate for Sight<'_> {
+    fn sees(&self, head: &Head) -> bool {
+        self.audience.sees(head) && self.concerns.is_none_or(|concerns| concerns(head))
+    }
+}
+
 /// Asks every dimension. More is asked for than is kept, because some of it is left out afterwards.
-pub fn gather(
-    reading: &Reading,
-    audience: &Audience,
-    settings: &BulletinSettings,
-    policy: &DecayPolicy,
-    rules: RuleAuthors,
-    now: Millis,
-) -> Result<BulletinInput> {
+pub fn gather(reading: &Reading, request: GatherRequest<'_>) -> Result<BulletinInput> {
     let view = reading.view();
     let size = view.counters()?.size;
-    let limit = settings.section_limit.min(LIMIT_MAX);
-    let (mut sections, mut capped, mut said) = (Vec::new(), false, BTreeSet::new());
+    let mut gathering = Gathering {
+        view,
+        request,
+        sight: Sight { audience: request.audience, concerns: request.concerns },
+        limit: request.settings.section_limit.min(LIMIT_MAX),
+        said: BTreeSet::new(),
+        ids: BTreeSet::new(),
+        capped: false,
+    };
+    let mut sections = Vec::new();
     for dimension in Dimension::ALL {
-        let asked = match dimension {
-            // Proposals must not keep what persons said out of the memories that are looked at.
-            Dimension::Constraints | Dimension::Preferences | Dimension::Proposed => LIMIT_MAX,
-            _ => (2 * limit).min(LIMIT_MAX),
+        let (items, found) = match dimension {
+            Dimension::Due => gathering.due()?,
+            Dimension::Changed if request.since.is_none() => continue,
+            _ => gathering.asked(reading, dimension)?,
         };
-        let request = dimension.request(asked);
-        let RecallAnswer { memories, found, capped: cut } =
-            memory_recall(reading, audience, &request, policy, now)?;
-        capped |= cut;
-        let mut items = Vec::new();
-        for memory in memories {
-            if items.len() == limit {
-                break;
-            }
-            if !belongs(dimension, rules.is_proposed(&memory.head, &memory.version))
-                || !is_news(&memory, settings, now)
-            {
-                continue;
-            }
-            let text = untrusted::line(&phrase(&memory));
-            // Two memories that would read the same take one line.
-            if text.is_empty() || !said.insert(recall::analyze::fold(&text)) {
-                continue;
-            }
-            items.push(InputItem {
-                id: memory.id().get(),
-                version: memory.version.n,
-                seq: memory.head.seq,
-                kind: memory.head.kind.clone(),
-                importance: memory.importance,
-                trust: trust(&view, &memory.version)?,
-                text,
-            });
-        }
         if !items.is_empty() {
             sections.push(InputSection { dimension, items, found });
         }
     }
-    let hash = hash_of(&sections);
-    Ok(BulletinInput { audience: audience.clone(), sections, size, hash, capped })
+    let (hash, capped) = (hash_of(&sections), gathering.capped);
+    Ok(BulletinInput { audience: request.audience.clone(), sections, size, hash, capped })
 }
 
-/// Whether a dimension speaks of rules that are proposed, or of those that hold.
-fn belongs(dimension: Dimension, proposed: bool) -> bool {
+struct Gathering<'a> {
+    view: View<'a>,
+    request: GatherRequest<'a>,
+    sight: Sight<'a>,
+    limit: usize,
+    /// Texts that stand in a section already.
+    said: BTreeSet<String>,
+    ids: BTreeSet<u64>,
+    capped: bool,
+}
+
+impl Gathering<'_> {
+    fn asked(
+        &mut self,
+        reading: &Reading,
+        dimension: Dimension,
+    ) -> Result<(Vec<InputItem>, usize)> {
+        let GatherRequest { settings, fading, rules, now, .. } = self.request;
+        let asked = match dimension {
+            // Proposals must not keep what persons said out of the memories that are looked at, nor one kind of event
+            // the others.
+            Dimension::Constraints
+            | Dimension::Preferences
+            | Dimension::Proposed
+            | Dimension::Work
+            | Dimension::RecentActivity
+            | Dimension::Knowledge => LIMIT_MAX,
+            _ => (2 * self.limit).min(LIMIT_MAX),
+        };
+        let RecallAnswer { mut memories, found, capped } =
+            memory_recall(reading, &self.sight, &dimension.request(asked), fading, now)?;
+        self.capped |= capped;
+        if dimension == Dimension::Knowledge {
+            // What is used and linked is worth more than what merely came last.
+            memories.sort_by_key(|memory| {
+                let weight = u64::from(memory.importance) * (10 + worth(&memory.usage)) / 10;
+                (Reverse(weight), Reverse(memory.id()))
+            });
+        }
+        let mut items: Vec<InputItem> = Vec::new();
+        for memory in memories {
+            if items.len() >= self.limit {
+                break;
+            }
+            let proposed = rules.is_proposed(&memory.head, &memory.version);
+            if !belongs(dimension, &memory, proposed, self.request.since)
+                || !is_news(&memory, dimension, settings, now)
+                || (dimension == Dimension::Changed && self.ids.contains(&memory.id().get()))
+            {
+                continue;
+            }
+            if dimension == Dimension::Work {
+                self.work(&memory, &mut items)?;
+                continue;
+            }
+            let (text, note) = phrase(&memory);
+            let mut item = self.item(&memory, text, note)?;
+            relations::replaced(&self.view, &self.sight, &memory, &mut item)?;
+            if relations::join_alike(&mut items, &item) {
+                self.ids.insert(item.id);
+                continue;
+            }
+            // Two memories that would read the same take one line.
+            if item.text.is_empty() || !self.said.insert(recall::analyze::fold(&item.text)) {
+                continue;
+            }
+            self.ids.insert(item.id);
+            items.push(item);
+        }
+        relations::put_contradictions_together(&self.view, &mut items)?;
+        Ok((items, found))
+    }
+
+    /// Where a session stopped, and what its summary says comes next.
+    fn work(&mut self, memory: &RecallHit, items: &mut Vec<InputItem>) -> Result<()> {
+        let project = memory.head.project.clone().unwrap_or_default();
+        if items.iter().any(|item| item.project == project) {
+            // Only the newest summary of a project tells where work stands.
+            return Ok(());
+        }
+        for line in work::lines(&memory.body) {
+            if items.len() < self.limit {
+                let item = self.item(memory, line, None)?;
+                self.ids.insert(item.id);
+                items.push(item);
+            }
+        }
+        Ok(())
+    }
+
+    fn item(&self, memory: &RecallHit, text: String, note: Option<String>) -> Result<InputItem> {
+        let RecallHit { head, version, body, .. } = memory;
+        Ok(InputItem {
+            id: head.id.get(),
+            version: version.n,
+            seq: head.seq,
+            kind: head.kind.clone(),
+            importance: memory.importance,
+            trust: trust(&self.view, version)?,
+            project: untrusted::line(head.project.as_deref().unwrap_or_default()),
+            date: happened(memory).date(),
+            note,
+            detail: untrusted::line(&within(&one_line(&body.content), DETAIL_WORDS)),
+            text: untrusted::line(&text),
+            also: Vec::new(),
+        })
+    }
+
+    /// What is about to be put away, with what keeps it.
+    fn due(&mut self) -> Result<(Vec<InputItem>, usize)> {
+        let lens = MemoryReader::new(&self.view, Some(&self.sight), None, self.request.now)?;
+        let (mut items, mut found) = (Vec::new(), 0);
+        for due in self.request.due {
+            let Some(id) = MemoryId::new(due.id) else { continue };
+            let Some(row) = lens.row(id)?.filter(|row| row.standing.is_shown()) else { continue };
+            found += 1;
+            if items.len() == DUE_SHOWN {
+                continue;
+            }
+            let Some(body) = lens.body(&row)? else { continue };
+            let title = within(&one_line(&body.title), DUE_WORDS);
+            let when = match due.days_left {
+                0 => "with the next maintenance".to_owned(),
+                1 => "after 1 more active day".to_owned(),
+                days => format!("after {days} more active days"),
+            };
+            let text = format!("{title}, {when}; `cortex mind keep {id}` keeps it");
+            items.push(InputItem {
+                id: due.id,
+                version: row.version.n,
+                seq: row.head.seq,
+                kind: row.head.kind.clone(),
+                importance: row.head.importance,
+                trust: trust(&self.view, &row.version)?,
+                project: untrusted::line(row.head.project.as_deref().unwrap_or_default()),
+                date: row.head.created.date(),
+                note: None,
+                detail: String::new(),
+                text: untrusted::line(&text),
+                also: Vec::new(),
+            });
+        }
+        Ok((items, found))
+    }
+}
+
+/// How much a memory is used and linked.
+fn worth(usage: &Usage) -> u64 {
+    let links = u64::from(usage.edges_in) + u64::from(usage.edges_out);
+    usage.accesses.min(20) + (2 * usage.citations).min(20) + links.min(10)
+}
+
+/// When what a memory says happened or began to hold.
+fn happened(memory: &RecallHit) -> Millis {
+    let told = match &memory.body.fields {
+        Fields::Event(event) => event.happened_at,
+        _ => None,
+    };
+    told.or(memory.version.valid_from).unwrap_or(memory.version.created)
+}
+
+/// Whether a dimension speaks of such a memory: of rules that are proposed or of those that hold, of summaries of
+/// sessions or of other events, of what changed or of everything.
+fn belongs(
+    dimension: Dimension,
+    memory: &RecallHit,
+    proposed: bool,
+    since: Option<Millis>,
+) -> bool {
+    let summary = memory.head.kind == work::KIND;
     match dimension {
         Dimension::Proposed => proposed,
         Dimension::Constraints | Dimension::Preferences => !proposed,
+        Dimension::Work => summary,
+        Dimension::RecentActivity => !summary,
+        Dimension::Changed => !summary && since.is_some_and(|since| memory.head.updated > since),
         _ => true,
     }
 }
 
 /// True unless something newer replaced the memory, it is finished, an old event, or hardly matters.
-fn is_news(memory: &RecallHit, settings: &BulletinSettings, now: Millis) -> bool {
+fn is_news(
+    memory: &RecallHit,
+    dimension: Dimension,
+    settings: &BulletinSettings,
+    now: Millis,
+) -> bool {
     let open = match &memory.body.fields {
         Fields::Goal(goal) => matches!(goal.status, GoalStatus::Active | GoalStatus::Paused),
         Fields::Decision(decision) => {
             matches!(decision.status, DecisionStatus::Accepted | DecisionStatus::Proposed)
         }
+        // Where work stopped is worth knowing however long ago that was.
+        Fields::Event(_) if dimension == Dimension::Work => true,
         Fields::Event(event) => {
             let at = event.happened_at.unwrap_or(memory.head.created);
             now.get() - at.get() <= days_ms(settings.recent_days)
@@ -230,7 +477,8 @@ fn is_news(memory: &RecallHit, settings: &BulletinSettings, now: Millis) -> bool
         _ => true,
     };
     open && memory.standing == kernel::find::Standing::Current
-        && memory.importance >= ppm(settings.min_importance)
+        // What has faded ranks lower and is still said where there is room.
+        && memory.head.importance >= ppm(settings.min_importance)
 }
 
 fn hash_of(sections: &[InputSection]) -> String {
@@ -240,11 +488,13 @@ fn hash_of(sections: &[InputSection]) -> String {
         bytes.push(0);
         // Importance fades by itself and reorders a section. The hash ignores the order, because the same lines are
         // said.
-        let mut items: Vec<(u64, u32)> = section.items.iter().map(|i| (i.id, i.version)).collect();
+        let mut items: Vec<(u64, u32, &[u64])> =
+            section.items.iter().map(|i| (i.id, i.version, i.also.as_slice())).collect();
         items.sort_unstable();
-        for (id, version) in items {
+        for (id, version, also) in items {
             bytes.extend(id.to_be_bytes());
             bytes.extend(version.to_be_bytes());
+            also.iter().for_each(|id| bytes.extend(id.to_be_bytes()));
         }
     }
     Digest::of("cortex/bulletin/1", &[&bytes]).to_string()

@@ -2,7 +2,7 @@
 //! from.
 //!
 //! - [`mod@gather`]: which memories, by `memory_recall` over the dimensions.
-//! - `phrase`, [`render`]: the text by rules. `model`: the text by a model, checked.
+//! - `phrase`, `work`, `relations`, [`render`]: the text by rules. `model`, `support`: the text by a model, checked.
 //! - [`BulletinState`]: when it is made again and by whom; what was published; what changed.
 //!
 //! What must stay true: no model is asked unless a memory in the bulletin was written or changed since a model last
@@ -12,18 +12,21 @@
 pub mod gather;
 mod model;
 mod phrase;
+mod relations;
 pub mod render;
 mod state;
+mod support;
+mod work;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use kernel::memory::Millis;
 use serde::{Deserialize, Serialize};
 
-pub use gather::{BulletinInput, Dimension, InputItem, InputSection, gather};
+pub use gather::{BulletinInput, Dimension, GatherRequest, InputItem, InputSection, gather};
 pub use model::ModelPrompt;
 pub use render::{BulletinLine, BulletinSection};
-pub use state::BulletinState;
+pub use state::{BulletinState, RefusedAnswer};
 
 use crate::audience::Audience;
 
@@ -64,20 +67,27 @@ pub struct Bulletin {
 }
 
 impl Bulletin {
-    /// The lines that come from nothing but memories of this kind. A section of which nothing is left is gone.
-    #[must_use]
-    pub fn of(&self, is_meant: impl Fn(u64) -> bool) -> Bulletin {
-        let mut bulletin = self.clone();
-        for part in &mut bulletin.parts {
-            part.lines.retain(|line| line.cites.iter().all(|id| is_meant(*id)));
+    /// What rules say of gathered memories, for a reader of its own: nothing of it is kept.
+    pub fn by_rules(gathered: &BulletinInput, max_words: usize, now: Millis) -> Bulletin {
+        let parts = render::by_rules(gathered, max_words, now);
+        let text = render::text_of(&parts, now);
+        let cites: BTreeSet<u64> =
+            parts.iter().flat_map(|part| &part.lines).flat_map(|line| line.cites.clone()).collect();
+        let versions = gathered.items().map(|item| (item.id, item.version));
+        Bulletin {
+            number: 1,
+            audience: gathered.audience.clone(),
+            words: render::words(&text),
+            text,
+            generated_unix_ms: now.get(),
+            maker: Maker::Rules,
+            fallback: None,
+            inputs: gathered.hash.clone(),
+            size: gathered.size,
+            run: "live".to_owned(),
+            parts,
+            cited: versions.filter(|(id, _)| cites.contains(id)).collect(),
         }
-        bulletin.parts.retain(|part| !part.lines.is_empty());
-        let lines = bulletin.parts.iter().flat_map(|part| &part.lines);
-        let left: BTreeSet<u64> = lines.flat_map(|line| line.cites.iter().copied()).collect();
-        bulletin.cited.retain(|id, _| left.contains(id));
-        bulletin.text = render::text_of(&bulletin.parts, Millis(self.generated_unix_ms));
-        bulletin.words = render::words(&bulletin.text);
-        bulletin
     }
 }
 

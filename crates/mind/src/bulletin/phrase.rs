@@ -8,8 +8,8 @@ use crate::memory_recall::RecallHit;
 /// Words of one line.
 const LINE_WORDS_MAX: usize = 26;
 
-/// One line without citation. Never holds a line break.
-pub(super) fn phrase(memory: &RecallHit) -> String {
+/// One line without citation, and how the thing ended. Never holds a line break.
+pub(super) fn phrase(memory: &RecallHit) -> (String, Option<String>) {
     let body = &memory.body;
     let title = one_line(&body.title);
     let text = match &body.fields {
@@ -50,22 +50,26 @@ pub(super) fn phrase(memory: &RecallHit) -> String {
             let seen = f.coverage.filter(|n| *n > 1).map(|n| format!(" (seen {n} times)"));
             format!("{}{}", short(&title), seen.unwrap_or_default())
         }
-        Fields::Event(f) => {
-            let day = f.happened_at.unwrap_or(memory.head.created).date();
-            let end = match f.outcome {
-                Some(Outcome::Failure) => " failed,",
-                Some(Outcome::Partial) => " partly done,",
-                None if memory.head.tags.iter().any(|tag| tag == "ongoing") => " ongoing,",
-                Some(Outcome::Success) | None => "",
-            };
-            format!("{} ({end} {day})", short(&title)).replace("( ", "(")
-        }
+        Fields::Event(_) => short(&title),
         Fields::ArtifactRef(f) => {
             let uri = f.uri.as_ref().map(|uri| format!(" <{}>", one_line(uri)));
             format!("{}{}", short(&title), uri.unwrap_or_default())
         }
     };
-    within(&text, LINE_WORDS_MAX)
+    (within(&text, LINE_WORDS_MAX), ending(memory))
+}
+
+/// How an event ended, if that is worth a word.
+fn ending(memory: &RecallHit) -> Option<String> {
+    let Fields::Event(event) = &memory.body.fields else { return None };
+    let ongoing = memory.head.tags.iter().any(|tag| tag == "ongoing");
+    let ending = match event.outcome {
+        Some(Outcome::Failure) => "failed",
+        Some(Outcome::Partial) => "partly done",
+        None if ongoing => "ongoing",
+        Some(Outcome::Success) | None => return None,
+    };
+    Some(ending.to_owned())
 }
 
 /// The title, and the first sentence of the content if the title alone says little.
@@ -104,7 +108,7 @@ fn first(text: &str) -> String {
 }
 
 /// At most `max` words, the cut marked.
-fn within(text: &str, max: usize) -> String {
+pub(super) fn within(text: &str, max: usize) -> String {
     let line = one_line(text);
     let words: Vec<&str> = line.split(' ').collect();
     if words.len() <= max { line } else { format!("{} …", words[..max - 1].join(" ")) }

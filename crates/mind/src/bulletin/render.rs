@@ -7,7 +7,7 @@
 use kernel::memory::Millis;
 use serde::{Deserialize, Serialize};
 
-use super::gather::{BulletinInput, Dimension, InputItem};
+use super::gather::{BulletinInput, Dimension, InputItem, InputSection};
 use crate::audience::Trust;
 
 /// One line with the memories it comes from.
@@ -71,12 +71,22 @@ fn utc_second(now: Millis) -> String {
 
 /// Fills the words allowed: in turns, so that every section says its most important line before any says its second.
 pub fn by_rules(gathered: &BulletinInput, max_words: usize, now: Millis) -> Vec<BulletinSection> {
+    let all: Vec<&InputSection> = gathered.sections.iter().collect();
+    of_sections(&all, max_words, now)
+}
+
+/// The same for some of the sections.
+pub(super) fn of_sections(
+    sections: &[&InputSection],
+    max_words: usize,
+    now: Millis,
+) -> Vec<BulletinSection> {
     let mut used = words(&header(now));
-    let mut chosen: Vec<Vec<BulletinLine>> = vec![Vec::new(); gathered.sections.len()];
-    let mut open: Vec<bool> = vec![true; gathered.sections.len()];
+    let mut chosen: Vec<Vec<BulletinLine>> = vec![Vec::new(); sections.len()];
+    let mut open: Vec<bool> = vec![true; sections.len()];
     for turn in 0.. {
         let mut any = false;
-        for (at, section) in gathered.sections.iter().enumerate() {
+        for (at, section) in sections.iter().enumerate() {
             // Identity, goals and rules get two lines in every turn: they matter more than the other sections.
             let per_turn = weight(section.dimension);
             for place in turn * per_turn..(turn + 1) * per_turn {
@@ -96,27 +106,32 @@ pub fn by_rules(gathered: &BulletinInput, max_words: usize, now: Millis) -> Vec<
             break;
         }
     }
-    let part = |(section, lines): (&super::gather::InputSection, Vec<BulletinLine>)| {
-        BulletinSection { heading: section.dimension.heading().to_owned(), lines }
+    let part = |(section, lines): (&&InputSection, Vec<BulletinLine>)| BulletinSection {
+        heading: section.dimension.heading().to_owned(),
+        lines,
     };
-    let parts = gathered.sections.iter().zip(chosen).map(part);
+    let parts = sections.iter().zip(chosen).map(part);
     parts.filter(|part| !part.lines.is_empty()).collect()
 }
 
 fn weight(dimension: Dimension) -> usize {
     match dimension {
-        Dimension::Identity | Dimension::Goals | Dimension::Constraints => 2,
+        Dimension::Identity | Dimension::Goals | Dimension::Constraints | Dimension::Work => 2,
         _ => 1,
     }
 }
 
-fn line_of(item: &InputItem) -> BulletinLine {
-    let text = match item.trust {
-        Trust::Stated | Trust::Observed => item.text.clone(),
-        // A memory that nobody stated is marked, so that readers do not take a guess for a statement.
-        Trust::Inferred | Trust::Imported | Trust::Unknown => {
-            format!("{} ({})", item.text, item.trust.name())
-        }
+/// The sentence with project, ending and date. A memory that nobody stated is marked, so that readers do not take a
+/// guess for a statement.
+pub(super) fn line_of(item: &InputItem) -> BulletinLine {
+    let trust = match item.trust {
+        Trust::Stated | Trust::Observed => None,
+        Trust::Inferred | Trust::Imported | Trust::Unknown => Some(item.trust.name()),
     };
-    BulletinLine { text, cites: vec![item.id] }
+    let project = Some(item.project.as_str()).filter(|project| !project.is_empty());
+    let about = [project, item.note.as_deref(), Some(item.date.as_str()), trust];
+    let about: Vec<&str> = about.into_iter().flatten().collect();
+    let text = format!("{} ({})", item.text, about.join(", "));
+    let cites = std::iter::once(item.id).chain(item.also.iter().copied()).collect();
+    BulletinLine { text, cites }
 }

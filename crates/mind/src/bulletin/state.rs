@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, VecDeque};
 use kernel::memory::Millis;
 use serde::{Deserialize, Serialize};
 
-use super::gather::BulletinInput;
+use super::gather::{BulletinInput, Dimension};
 use super::model::{self, ModelPrompt};
 use super::render::{self, BulletinSection};
 use super::{Bulletin, BulletinStep, Maker, ModelUse};
@@ -21,6 +21,9 @@ const TRIES_MAX: u32 = 3;
 const RETRY_MS: i64 = 600_000;
 /// Wait after a call that was not made.
 const DECLINED_MS: i64 = 3_600_000;
+/// Refused answers that are kept, and characters of each.
+const REFUSED_MAX: usize = 10;
+const REFUSED_CHARS: usize = 4_000;
 
 /// A call to a model that is under way.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +51,16 @@ struct Tries {
     not_before_unix_ms: i64,
 }
 
+/// An answer of a model that was not used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RefusedAnswer {
+    pub at_unix_ms: i64,
+    pub model: String,
+    pub reason: String,
+    /// Its beginning.
+    pub text: String,
+}
+
 /// The bulletin of one audience over time: persistent, except for a call under way.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BulletinState {
@@ -58,6 +71,9 @@ pub struct BulletinState {
     /// When the memories were last looked at, whether or not anything was new.
     pub refreshed_unix_ms: Option<i64>,
     curated: Option<ModelText>,
+    /// Answers of models that were not used, newest last.
+    #[serde(default)]
+    pub refused: VecDeque<RefusedAnswer>,
     tries: Tries,
     published: u64,
     #[serde(skip)]
@@ -72,6 +88,7 @@ impl BulletinState {
             history: VecDeque::new(),
             refreshed_unix_ms: None,
             curated: None,
+            refused: VecDeque::new(),
             tries: Tries::default(),
             published: 0,
             pending: None,
@@ -91,7 +108,7 @@ impl BulletinState {
         let allowed = model == ModelUse::Allowed && settings.use_model;
         let wants = allowed && self.needs_model(gathered, now);
         if wants && self.pending.is_none() {
-            let prompt = model::prompt(gathered, settings);
+            let prompt = model::prompt(gathered, settings, now);
             let deadline = Millis(now.get().saturating_add(secs_ms(settings.model_timeout_secs)));
             self.pending = Some(PendingCall {
                 run: run.to_owned(),
@@ -121,9 +138,13 @@ impl BulletinState {
         let pending = self.pending.take_if(|pending| pending.run == run)?;
         let gathered = pending.gathered;
         let read = answer.and_then(|(text, model)| {
-            model::read_answer(&text, &gathered, &pending.prompt, settings.max_words)
-                .map(|parts| (parts, model))
-                .map_err(|rejected| format!("the model's text was refused: {rejected}"))
+            match model::read_answer(&text, &gathered, &pending.prompt, settings, now) {
+                Ok(parts) => Ok((parts, model)),
+                Err(rejected) => {
+                    self.refuse(&text, model, rejected.to_string(), now);
+                    Err(format!("the model's text was refused: {rejected}"))
+                }
+            }
         });
         match read {
             Ok((parts, model)) => {
@@ -153,6 +174,20 @@ impl BulletinState {
         }
     }
 
+    /// Keeps an answer that is not used, with the reason.
+    fn refuse(&mut self, text: &str, model: String, reason: String, now: Millis) {
+        let text = text.chars().take(REFUSED_CHARS).collect();
+        self.refused.push_back(RefusedAnswer { at_unix_ms: now.get(), model, reason, text });
+        while self.refused.len() > REFUSED_MAX {
+            self.refused.pop_front();
+        }
+    }
+
+    /// What a model failed at is tried again at once: whoever resets wants to know.
+    pub fn reset(&mut self) {
+        self.tries = Tries::default();
+    }
+
     /// The call was not made: no budget, or the provider is left alone. Asked again in an hour; this is no failure of
     /// it.
     pub fn declined(
@@ -167,8 +202,15 @@ impl BulletinState {
         let count = if self.tries.inputs == inputs { self.tries.count } else { 0 };
         let not_before_unix_ms = now.get().saturating_add(DECLINED_MS);
         self.tries = Tries { inputs, count, not_before_unix_ms };
-        let said = self.current.as_ref().is_some_and(|now| now.inputs == pending.gathered.hash);
-        (!said).then(|| self.by_rules(&pending.gathered, run, Some(why), settings, now))
+        match self.current.as_mut().filter(|now| now.inputs == pending.gathered.hash) {
+            // Rules said the same already, before anybody knew that no model would.
+            Some(said) if said.fallback.is_none() && said.maker == Maker::Rules => {
+                said.fallback = Some(why);
+                Some(Box::new(said.clone()))
+            }
+            Some(_) => None,
+            None => Some(self.by_rules(&pending.gathered, run, Some(why), settings, now)),
+        }
     }
 
     /// The state of another audience has just written about exactly these memories: the same text serves here,
@@ -198,6 +240,8 @@ impl BulletinState {
         let cites = |parts: &[BulletinSection]| {
             parts.iter().flat_map(|part| &part.lines).any(|line| line.cites.contains(&id))
         };
+        // What a refused answer says of which memory is unknown.
+        self.refused.clear();
         let before = self.history.len();
         self.history.retain(|bulletin| !cites(&bulletin.parts));
         let current = self.current.take_if(|bulletin| cites(&bulletin.parts)).is_some();
@@ -224,7 +268,7 @@ impl BulletinState {
     /// cause.
     fn needs_model(&self, gathered: &BulletinInput, now: Millis) -> bool {
         let seen = self.curated.as_ref().map_or(0, |curated| curated.size);
-        let fresh = gathered.items().any(|item| item.seq > seen);
+        let fresh = gathered.model_items().any(|item| item.seq > seen);
         let tried = self.tries.inputs == gathered.hash
             && (self.tries.count >= TRIES_MAX || now.get() < self.tries.not_before_unix_ms);
         fresh && !tried
@@ -239,7 +283,7 @@ impl BulletinState {
         now: Millis,
     ) -> Box<Bulletin> {
         let known = gathered.ids();
-        let fresh = |size: u64| gathered.items().any(|item| item.seq > size);
+        let fresh = |size: u64| gathered.model_items().any(|item| item.seq > size);
         if let Some(curated) = self.curated.as_ref().filter(|curated| !fresh(curated.size)) {
             let mut parts = curated.parts.clone();
             for part in &mut parts {
@@ -249,7 +293,10 @@ impl BulletinState {
                     is_known && gathered.may_say(&heading, line)
                 });
             }
-            parts.retain(|part| !part.lines.is_empty());
+            // What the program says itself is said as it is now.
+            let own = model::own_words(gathered, settings, now);
+            parts.retain(|part| !part.lines.is_empty() && is_models(&part.heading));
+            parts = model::in_order(own, parts);
             let left: usize = parts.iter().map(|part| part.lines.len()).sum();
             if 2 * left > curated.lines {
                 let maker = Maker::Model { model: curated.model.clone() };
@@ -309,4 +356,9 @@ impl BulletinState {
         }
         Box::new(bulletin)
     }
+}
+
+/// True for a section that a model may word.
+fn is_models(heading: &str) -> bool {
+    Dimension::ALL.iter().any(|d| d.is_for_model() && d.heading() == heading)
 }

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, VecDeque};
 use kernel::memory::Millis;
 use serde::{Deserialize, Serialize};
 
-use crate::breaker::{Breaker, BreakerPolicy};
+use crate::breaker::{Breaker, BreakerPolicy, Circuit};
 use crate::error::{MindError, Result};
 
 /// Reports kept per job.
@@ -252,6 +252,18 @@ impl Jobs {
             Err(why) => state.end(spec, JobEnding::Failed, &why, now, jitter),
         }
         Ok(state.reports.back().expect("a run that ended left its report"))
+    }
+
+    /// Closes the breakers of all jobs. Returns the names of those that were not closed.
+    pub fn close_breakers(&mut self) -> Vec<String> {
+        let mut open = Vec::new();
+        for (name, state) in &mut self.states {
+            if state.breaker.circuit != Circuit::Closed {
+                open.push(format!("job:{name}"));
+            }
+            state.breaker.close();
+        }
+        open
     }
 
     pub fn pause(&mut self, job: &str) -> Result<()> {

@@ -1,13 +1,15 @@
 //! Maintenance: what has faded is forgotten, what is over is archived, what says the same becomes one.
 //!
-//! Importance fades as a function of record, usage and time; nothing is written for it, so running twice changes
+//! Importance fades as a function of record, usage and days; nothing is written for it, so running twice changes
 //! nothing and running hourly forgets no faster than running weekly. What must stay true: only memories of the same
-//! type and scope are joined; identity and pinned memories are only ever suggested; what somebody restored is never
-//! proposed again; a memory is in one proposal of a plan at most.
+//! type and scope are joined; identity and pinned memories are only ever suggested, and so is what somebody chose to
+//! keep unless the settings say otherwise; what somebody restored is never proposed again; a memory is in one proposal
+//! of a plan at most.
 
 mod alike;
 mod join;
 mod merge;
+mod put_away;
 mod undo;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,24 +17,25 @@ use std::ops::ControlFlow;
 
 use kernel::find::{MemoryReader, MemoryRow, Standing};
 use kernel::journal::{EntryKind, Payload};
-use kernel::memory::{
-    Constraint, Fields, Goal, GoalStatus, MemoryId, MemoryType, Millis, PinnedVersion, Strength,
-};
-use kernel::salience::{DecayPolicy, Ppm};
+use kernel::memory::{Fields, Goal, GoalStatus, MemoryId, MemoryType, Millis, PinnedVersion};
+use kernel::salience::Ppm;
 use kernel::store::View;
 use kernel::{Reading, keys};
 use serde::{Deserialize, Serialize};
 
 pub use alike::difference;
+pub use put_away::DUE_MAX;
 pub use undo::{
     MindRunRecord, RUN_ENTRIES_MAX, RunChange, RunLine, content_digest, recent_runs, run_record,
     undo,
 };
 
+use crate::active_days::ActiveDays;
 use crate::error::Result;
-use crate::memory_recall::{importance_at, last_used};
-use crate::proposal::{MemoryAction, MindPlan, Proposal, Suggestion};
-use crate::settings::{CortexSettings, days_ms, ppm};
+use crate::fading::{CAPTURED_KINDS, Fading, kept_because, last_used};
+use crate::proposal::{DueMemory, MemoryAction, MindPlan, Proposal, Suggestion};
+use crate::settings::{CortexSettings, PruneScope, days_ms};
+use put_away::RuleInForce;
 
 /// Name of the job.
 pub const JOB: &str = "maintenance";
@@ -54,11 +57,22 @@ pub struct MaintenanceState {
     followed: u64,
     /// Memories that somebody restored.
     kept: BTreeSet<u64>,
+    /// The days that memories age by.
+    #[serde(default)]
+    pub days: ActiveDays,
+    /// What is put away, and since when that holds.
+    #[serde(default)]
+    rule: Option<RuleInForce>,
 }
 
 impl MaintenanceState {
     /// Reads what is new in the journal: a memory that was brought back is left alone from then on.
-    pub fn follow(&mut self, view: &View<'_>) -> Result<()> {
+    pub fn follow(
+        &mut self,
+        view: &View<'_>,
+        settings: &CortexSettings,
+        now: Millis,
+    ) -> Result<Fading> {
         let size = view.counters()?.size;
         if self.followed > size {
             *self = MaintenanceState::default();
@@ -81,7 +95,15 @@ impl MaintenanceState {
             }
         }
         self.followed = size;
-        Ok(())
+        self.days.follow(view)?;
+        let fading = Fading::new(settings, &self.days);
+        self.rule = Some(RuleInForce::following(self.rule.as_ref(), settings, &fading, now));
+        Ok(fading)
+    }
+
+    /// True if this state has read more of the journal than another.
+    pub fn is_ahead_of(&self, other: &MaintenanceState) -> bool {
+        self.followed > other.followed || (self.rule.is_some() && other.rule.is_none())
     }
 }
 
@@ -97,6 +119,26 @@ impl Candidate {
     }
 }
 
+/// What is about to be put away, the next first, and how many more there are.
+pub fn due(
+    reading: &Reading,
+    state: &MaintenanceState,
+    settings: &CortexSettings,
+    now: Millis,
+) -> Result<(Vec<DueMemory>, usize, MaintenanceState)> {
+    let view = reading.view();
+    let mut next = state.clone();
+    let fading = next.follow(&view, settings, now)?;
+    let rows = match settings.prune_scope {
+        PruneScope::Captured => unchosen(&view, &fading, now)?,
+        PruneScope::All => live(&view, &fading, now)?.0,
+    };
+    let (taken, plan) = (BTreeSet::new(), MindPlan::default());
+    let mut planner = Planner { reading, settings, fading, now, taken, plan };
+    planner.prune(&rows, &next)?;
+    Ok((planner.plan.due, planner.plan.due_unsaid, next))
+}
+
 /// What should be changed now, and the state to keep once the plan was carried out. A dry run drops both.
 pub fn plan(
     reading: &Reading,
@@ -106,12 +148,12 @@ pub fn plan(
 ) -> Result<(MindPlan, MaintenanceState)> {
     let view = reading.view();
     let mut next = state.clone();
-    next.follow(&view)?;
-    let policy = settings.decay_policy();
-    let (rows, cut) = live(&view, &policy, now)?;
+    let fading = next.follow(&view, settings, now)?;
+    let (rows, cut) = live(&view, &fading, now)?;
     let mut planner = Planner {
         reading,
         settings,
+        fading,
         now,
         taken: BTreeSet::new(),
         plan: MindPlan {
@@ -145,7 +187,7 @@ pub fn plan(
 /// Every memory that is not forgotten, and how many were too many.
 fn live(
     view: &View<'_>,
-    policy: &DecayPolicy,
+    fading: &Fading,
     now: Millis,
 ) -> Result<(BTreeMap<MemoryId, Candidate>, usize)> {
     let lens = MemoryReader::new(view, None, None, now)?;
@@ -164,16 +206,46 @@ fn live(
                 cut += 1;
                 continue;
             }
-            let importance = importance_at(&row.head, &row.version, &row.usage, now, policy);
+            let importance = fading.importance(&row.head, &row.version, &row.usage, now);
             rows.insert(id, Candidate { row, importance });
         }
     }
     Ok((rows, cut))
 }
 
+/// Memories that nobody chose to keep: those of captured kinds, and of types that are generated.
+fn unchosen(
+    view: &View<'_>,
+    fading: &Fading,
+    now: Millis,
+) -> Result<BTreeMap<MemoryId, Candidate>> {
+    let lens = MemoryReader::new(view, None, None, now)?;
+    let mut rows = BTreeMap::new();
+    for memory_type in MemoryType::ALL {
+        let mut ids = Vec::new();
+        view.scan_index(&keys::by_type(memory_type), None, false, &mut |id| {
+            ids.push(id);
+            Ok(ControlFlow::Continue(()))
+        })?;
+        for id in ids.into_iter().take(EXAMINED_MAX) {
+            let head = view.required_head(id)?;
+            let generated = matches!(memory_type, MemoryType::Pattern | MemoryType::ArtifactRef);
+            if !generated && !CAPTURED_KINDS.contains(&head.kind.as_str()) {
+                continue;
+            }
+            if let Some(row) = lens.row(id)?.filter(|row| row.standing.is_shown()) {
+                let importance = fading.importance(&row.head, &row.version, &row.usage, now);
+                rows.insert(id, Candidate { row, importance });
+            }
+        }
+    }
+    Ok(rows)
+}
+
 struct Planner<'a> {
     reading: &'a Reading,
     settings: &'a CortexSettings,
+    fading: Fading,
     now: Millis,
     /// Memories that are in a proposal already.
     taken: BTreeSet<MemoryId>,
@@ -235,54 +307,14 @@ impl Planner<'_> {
                 }
                 _ => continue,
             };
-            if row.head.pinned || state.kept.contains(&id.get()) {
+            // What is past its own date is out of sight already; to archive it hides nothing.
+            let chosen = over.is_none()
+                && self.settings.prune_scope == PruneScope::Captured
+                && kept_because(row).is_some();
+            if chosen || row.head.pinned || state.kept.contains(&id.get()) {
                 self.suggest(&[*id], format!("could be archived: {reason}"));
             } else {
                 self.propose(MemoryAction::Archive(candidate.pinned()), reason);
-            }
-        }
-        Ok(())
-    }
-
-    /// What has faded below the threshold, faintest first.
-    fn prune(
-        &mut self,
-        rows: &BTreeMap<MemoryId, Candidate>,
-        state: &MaintenanceState,
-    ) -> Result<()> {
-        let view = self.reading.view();
-        let threshold = ppm(self.settings.prune_threshold);
-        let min_age = days_ms(self.settings.prune_min_age_days);
-        let mut faint: Vec<&Candidate> = rows
-            .values()
-            .filter(|candidate| candidate.importance < threshold)
-            .filter(|candidate| self.now.get() - candidate.row.head.created.get() >= min_age)
-            .filter(|candidate| candidate.row.standing != Standing::Archived)
-            .filter(|candidate| !self.taken.contains(&candidate.row.head.id))
-            .collect();
-        faint.sort_by_key(|candidate| (candidate.importance, candidate.row.head.id));
-        for candidate in faint {
-            let head = &candidate.row.head;
-            let used = last_used(&candidate.row.version, &candidate.row.usage);
-            let reason = format!(
-                "importance {} is below {}: {} when saved, not used since {}",
-                decimal(candidate.importance),
-                decimal(threshold),
-                decimal(head.importance),
-                used.date()
-            );
-            let binding = match view.body(&candidate.row.version)?.map(|body| body.fields) {
-                Some(Fields::Constraint(Constraint { strength: Strength::Hard, .. })) => true,
-                Some(Fields::Goal(Goal { status: GoalStatus::Active, due: Some(due), .. })) => {
-                    due > self.now
-                }
-                _ => false,
-            };
-            let identity = head.memory_type == MemoryType::Identity;
-            if identity || head.pinned || binding {
-                self.suggest(&[head.id], format!("could be forgotten: {reason}"));
-            } else if !state.kept.contains(&head.id.get()) {
-                self.propose(MemoryAction::Forget(candidate.pinned()), reason);
             }
         }
         Ok(())

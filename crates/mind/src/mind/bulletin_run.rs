@@ -5,11 +5,13 @@
 
 use kernel::memory::Millis;
 
-use super::{BULLETIN, Mind, MindEffect, ModelAnswer};
+use super::{BULLETIN, Mind, MindEffect, ModelAnswer, PROVIDER};
 use crate::audience::Audience;
 use crate::breaker::BreakerPolicy;
 use crate::budget::{ModelCall, Purpose};
-use crate::bulletin::{BulletinInput, BulletinState, BulletinStep, ModelPrompt, ModelUse};
+use crate::bulletin::{
+    Bulletin, BulletinInput, BulletinState, BulletinStep, ModelPrompt, ModelUse,
+};
 use crate::jobs::JitterSource;
 use crate::warmup::WarmStep;
 
@@ -46,6 +48,21 @@ impl Mind {
         self.bulletin_effects(bulletin_run, step, now, chance)
     }
 
+    /// Memories changed: what rules say of them is published at once. No model is asked, and no job runs.
+    pub fn refresh(
+        &mut self,
+        gathered: &BulletinInput,
+        run: &str,
+        now: Millis,
+    ) -> Option<Box<Bulletin>> {
+        let settings = &self.settings.bulletin;
+        let state = match gathered.audience {
+            Audience::Owner => &mut self.owner,
+            Audience::Shared => &mut self.shared,
+        };
+        state.gathered(gathered, run, ModelUse::Never, settings, now).publish
+    }
+
     /// Does what the bulletin of an audience needs, and goes on to the next audience when this one is done.
     pub(super) fn bulletin_effects(
         &mut self,
@@ -58,6 +75,10 @@ impl Mind {
         if let Some((prompt, deadline)) = step.ask {
             match self.reserve(run, &prompt, now, deadline) {
                 Ok(()) => {
+                    // What rules say is published by now: the agent is ready, and a model may take its time.
+                    if let Some(pass) = self.warming.take() {
+                        out.push(MindEffect::Warm { pass, step: WarmStep::Bulletin });
+                    }
                     let (run, purpose) = (run.to_owned(), Purpose::Bulletin);
                     out.push(MindEffect::AskModel { run, purpose, prompt, deadline });
                     return out;
@@ -90,7 +111,7 @@ impl Mind {
         deadline: Millis,
     ) -> std::result::Result<(), String> {
         let Some(provider) = self.provider.clone() else { return Err("no provider".to_owned()) };
-        let circuit = format!("provider:{}", provider.name);
+        let circuit = format!("{PROVIDER}{}", provider.name);
         if !self.breakers.admit(&circuit, now) {
             return Err(format!(
                 "{} failed too often and is left alone for a while",
@@ -112,7 +133,7 @@ impl Mind {
         self.calls.remove(run);
         if let Some(provider) = &self.provider {
             let policy = BreakerPolicy::of(&self.settings.cortex);
-            self.breakers.failed(&format!("provider:{}", provider.name), why, policy, now);
+            self.breakers.failed(&format!("{PROVIDER}{}", provider.name), why, policy, now);
         }
     }
 
@@ -134,7 +155,7 @@ impl Mind {
                     self.budget.settle(id, answer.cost, Some(&answer.model), now);
                 }
                 if let Some(provider) = &self.provider {
-                    self.breakers.succeeded(&format!("provider:{}", provider.name), now);
+                    self.breakers.succeeded(&format!("{PROVIDER}{}", provider.name), now);
                 }
             }
             Err(why) => self.model_failed(run, why, now),

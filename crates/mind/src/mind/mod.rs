@@ -86,6 +86,9 @@ pub struct Mind {
     looked: Option<Millis>,
 }
 
+/// What the names of providers' breakers begin with.
+pub(crate) const PROVIDER: &str = "provider:";
+
 fn tool_breaker(tool: &str) -> String {
     format!("tool:{tool}")
 }
@@ -124,6 +127,9 @@ impl Mind {
         let MindState { jobs, owner, shared, maintenance, watch, budget, breakers } = state;
         // A bulletin that was kept serves readers at once, but the mind is ready only after a warm-up pass.
         let refreshed = owner.refreshed_unix_ms.map(Millis);
+        // Whoever starts again may have mended what failed: a key, a network, an address.
+        let mut breakers = breakers;
+        breakers.close(PROVIDER);
         Mind {
             jobs: Jobs::new(job_specs(&settings), jobs, now),
             warmup: Warmup::new(agent_id, refreshed),
@@ -163,6 +169,8 @@ impl Mind {
         now: Millis,
     ) -> Result<()> {
         settings.validate()?;
+        // Whoever changed a setting may have mended what failed.
+        self.breakers.close(PROVIDER);
         self.jobs.reconfigure(job_specs(&settings), now);
         self.settings = settings;
         self.provider = provider;
@@ -252,6 +260,20 @@ impl Mind {
         self.shared.erase(id);
         self.watch = PatternWatch::default();
         self.watch_round += 1;
+    }
+
+    /// Closes every breaker, of jobs too, and lets the bulletin's model be asked again. Says what was open.
+    pub fn reset(&mut self) -> Vec<String> {
+        let mut closed = self.breakers.close("");
+        closed.extend(self.jobs.close_breakers());
+        self.owner.reset();
+        self.shared.reset();
+        closed
+    }
+
+    /// A provider answered somebody: it works again, whoever asked.
+    pub fn provider_answered(&mut self, provider: &str, now: Millis) {
+        self.breakers.succeeded(&format!("{PROVIDER}{provider}"), now);
     }
 
     /// May a tool be used now? One that keeps failing is left alone for a while, then tried once. Says why not.

@@ -15,6 +15,17 @@ use kernel::salience::{DAY_MS, DecayPolicy, Ppm};
 
 pub use presets::Preset;
 
+/// What is put away without anybody asking.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PruneScope {
+    /// What nobody chose to keep.
+    #[default]
+    Captured,
+    /// Everything but identity, as the seed says.
+    All,
+}
+
 /// One line of the configuration reference.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SettingKey {
@@ -79,14 +90,18 @@ table!(
 table!(
     /// How memories fade, are forgotten and are joined.
     CortexSettings in "cortex" {
-        /// Hours between maintenance runs, and the unit of `decay_factor`. 24 suits most, 168 remembers longer, 1 is
-        /// for tests.
+        /// Hours between maintenance runs. How often it runs changes nothing about how fast importance fades.
         maintenance_interval_hours: u64 = 24,
-        /// What remains of a memory's importance after one interval without use, once it was idle for
-        /// `decay_idle_days`.
+        /// What remains of a memory's importance after one day without use, once it was idle for `decay_idle_days`.
         decay_factor: f64 = 0.95,
-        /// A memory whose importance fell below this is forgotten. It can be restored.
+        /// A memory whose importance fell below this is forgotten, if `prune_scope` has it. It can be restored.
         prune_threshold: f64 = 0.1,
+        /// What is forgotten by itself. `captured`: only what was captured or generated and nobody ever opened, cited,
+        /// linked, pinned or kept, and days are those on which the actor was active. `all`: everything but identity,
+        /// by days of the calendar, and what `memory.archive` calls stale is archived.
+        prune_scope: PruneScope = PruneScope::Captured,
+        /// Days for which a memory is named as about to be put away before it is. 0 puts it away at once.
+        announce_days: u64 = 7,
         /// Two memories of one type and scope that are at least this similar become one.
         merge_similarity_threshold: f64 = 0.95,
         /// Memories of different channels that are at least this similar are reduced to the most important one.
@@ -331,7 +346,7 @@ impl CortexSettings {
         DecayPolicy {
             idle_before_ms: days_ms(self.decay_idle_days),
             factor: ppm(self.decay_factor),
-            period_ms: hours_ms(self.maintenance_interval_hours).max(1),
+            period_ms: DAY_MS,
         }
     }
 }

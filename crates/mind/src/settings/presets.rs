@@ -1,25 +1,42 @@
 //! Named settings for the situations the seed describes. Each changes a few keys and leaves the others alone.
 
-use super::MindSettings;
+use super::{MindSettings, PruneScope};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preset {
+    /// What holds if nothing is set.
+    Default,
+    /// The seed's rule for forgetting, to the letter.
+    Seed,
     /// Many users or much activity: the bulletin follows within half an hour.
     Busy,
     /// One user, little activity: few calls to a model, memories stay longer.
     Quiet,
-    /// Forgets faster.
+    /// Forgets faster, and whatever it is.
     Aggressive,
     /// Remembers longer.
     Conservative,
 }
 
 impl Preset {
-    pub const ALL: [Preset; 4] =
-        [Preset::Busy, Preset::Quiet, Preset::Aggressive, Preset::Conservative];
+    pub const ALL: [Preset; 6] = [
+        Preset::Default,
+        Preset::Seed,
+        Preset::Quiet,
+        Preset::Busy,
+        Preset::Aggressive,
+        Preset::Conservative,
+    ];
+
+    /// The preset of a name.
+    pub fn parse(name: &str) -> Option<Preset> {
+        Preset::ALL.into_iter().find(|preset| preset.name() == name)
+    }
 
     pub fn name(self) -> &'static str {
         match self {
+            Preset::Default => "default",
+            Preset::Seed => "seed",
             Preset::Busy => "busy",
             Preset::Quiet => "quiet",
             Preset::Aggressive => "aggressive",
@@ -45,6 +62,11 @@ impl Preset {
 
     pub fn apply(self, mut settings: MindSettings) -> MindSettings {
         match self {
+            Preset::Default => {}
+            Preset::Seed => {
+                settings.cortex.prune_scope = PruneScope::All;
+                settings.cortex.announce_days = 0;
+            }
             Preset::Busy => settings.warmup.refresh_secs = 1_800,
             Preset::Quiet => {
                 settings.warmup.refresh_secs = 3 * 3_600;
@@ -53,6 +75,7 @@ impl Preset {
             Preset::Aggressive => {
                 settings.cortex.decay_factor = 0.90;
                 settings.cortex.prune_threshold = 0.2;
+                settings.cortex.prune_scope = PruneScope::All;
             }
             Preset::Conservative => {
                 settings.cortex.decay_factor = 0.98;

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
 mod bulletin;
+mod forgetting;
 mod maintenance;
 mod mind;
 mod patterns;

@@ -11,8 +11,8 @@ use kernel::memory::{
     Visibility,
 };
 use kernel::salience::{DecayPolicy, decayed_importance};
+use mind::fading::Fading;
 use mind::maintenance::{MaintenanceState, content_digest, plan, run_record, undo};
-use mind::memory_recall::importance_at;
 use mind::proposal::{MemoryAction, MindPlan, PlanOutcome, carry_out};
 use mind::settings::{CortexSettings, MindSettings, Preset};
 use proptest::prelude::*;
@@ -49,9 +49,14 @@ fn maintain(
     (plan, outcome)
 }
 
+/// The seed's rule: everything but identity fades, by days of the calendar.
+fn seed() -> CortexSettings {
+    Preset::Seed.apply(MindSettings::default()).cortex
+}
+
 fn once(cortex: &Cortex, now: Millis) -> (MindPlan, PlanOutcome) {
     let mut state = MaintenanceState::default();
-    maintain(cortex, &mut state, &CortexSettings::default(), "run-1", now)
+    maintain(cortex, &mut state, &seed(), "run-1", now)
 }
 
 fn forgotten(cortex: &Cortex, n: u64) -> bool {
@@ -245,7 +250,7 @@ fn a_dry_run_changes_nothing_and_a_race_is_reported() {
     let faint = save(&cortex, day(0), faint);
     let root = cortex.root().unwrap();
     let state = MaintenanceState::default();
-    let settings = CortexSettings::default();
+    let settings = seed();
     let (dry, _) = plan(&cortex.read().unwrap(), &state, &settings, day(1)).unwrap();
     assert_eq!((dry.proposals.len(), cortex.root().unwrap()), (1, root));
     // Somebody rewrites it before the plan is carried out.
@@ -270,9 +275,14 @@ fn presets_forget_faster_or_later() {
             })
             .unwrap()
     };
-    assert_eq!(days(Preset::Aggressive.apply(MindSettings::default())), 41);
-    assert_eq!(days(MindSettings::default()), 65);
-    assert_eq!(days(Preset::Conservative.apply(MindSettings::default())), 153);
+    let at_once = |preset: Preset| {
+        let mut settings = preset.apply(Preset::Seed.apply(MindSettings::default()));
+        settings.cortex.announce_days = 0;
+        settings
+    };
+    assert_eq!(days(at_once(Preset::Aggressive)), 41);
+    assert_eq!(days(at_once(Preset::Seed)), 65);
+    assert_eq!(days(at_once(Preset::Conservative)), 153);
 }
 
 #[test]
@@ -283,7 +293,7 @@ fn the_cap_on_changes_is_kept_and_the_rest_follows() {
         faint.importance = Some(1);
         save(&cortex, day(0), faint);
     }
-    let settings = CortexSettings { maintenance_changes_max: 8, ..CortexSettings::default() };
+    let settings = CortexSettings { maintenance_changes_max: 8, ..seed() };
     let mut state = MaintenanceState::default();
     let mut counts = Vec::new();
     for run in 0..4 {
@@ -305,7 +315,7 @@ fn joining_is_not_held_up_by_what_waits_to_be_forgotten() {
     for n in 31..=32 {
         save(&cortex, day(0), of(MemoryType::Decision, n, "The store is one file per actor"));
     }
-    let settings = CortexSettings { maintenance_changes_max: 5, ..CortexSettings::default() };
+    let settings = CortexSettings { maintenance_changes_max: 5, ..seed() };
     let mut state = MaintenanceState::default();
     let (first, _) = maintain(&cortex, &mut state, &settings, "run-1", day(1));
     assert_eq!(first.counts(), [("merge", 1), ("forget", 4)]);
@@ -323,7 +333,7 @@ fn suggestions_are_bounded_and_counted() {
         rule.importance = Some(1);
         save(&cortex, day(0), rule);
     }
-    let settings = CortexSettings { maintenance_compared_max: 0, ..CortexSettings::default() };
+    let settings = CortexSettings { maintenance_compared_max: 0, ..seed() };
     let mut state = MaintenanceState::default();
     let (plan, _) = maintain(&cortex, &mut state, &settings, "run-1", day(1));
     assert_eq!((plan.suggestions.len(), plan.unsaid), (200, 30));
@@ -341,8 +351,9 @@ proptest! {
         gaps in prop::collection::vec(1i64..90, 8..20),
     ) {
         let cortex = open(&Disk::new());
-        let settings = CortexSettings::default();
-        let policy = DecayPolicy::default();
+        let settings = seed();
+        let (policy, fading) =
+            (DecayPolicy::default(), Fading::by_calendar(DecayPolicy::default()));
         let words = ["amber", "birch", "cedar", "delta", "ember", "flint", "grove", "heath", "iris"];
         let mut last: BTreeMap<u64, (u32, i64, bool)> = BTreeMap::new();
         for (n, (code, importance, at, pinned)) in (1u64..).zip(&memories) {
@@ -390,7 +401,7 @@ proptest! {
                 let resolved = reading.resolve_version(id(*one), None).unwrap();
                 prop_assert!(resolved.body.is_some(), "no memory is lost");
                 let (head, version, usage) = (&resolved.head, &resolved.version, &resolved.usage);
-                let found = importance_at(head, version, usage, now, &policy);
+                let found = fading.importance(head, version, usage, now);
                 let oracle = decayed_importance(*base, *exempt, *used, now.get(), &policy);
                 prop_assert_eq!(found, oracle);
                 let merged = head.tombstone.as_ref().is_some_and(|gone| gone.reason.contains("say the same"));
@@ -422,7 +433,7 @@ fn a_year_of_hourly_maintenance_forgets_what_a_yearly_one_forgets() {
             );
         }
         let mut state = MaintenanceState::default();
-        let settings = CortexSettings::default();
+        let settings = seed();
         let mut now = 0;
         while now < 365 * 24 {
             now += hours;
@@ -473,7 +484,7 @@ fn a_merge_cut_short_at_any_step_is_finished_by_the_next_run() {
     for steps in 0..8 {
         let cortex = filled();
         let state = MaintenanceState::default();
-        let settings = CortexSettings::default();
+        let settings = seed();
         let (cut, _) = plan(&cortex.read().unwrap(), &state, &settings, day(1)).unwrap();
         let mut left = steps;
         let mut door = |stamp, command| {

@@ -4,7 +4,8 @@ use kernel::Cortex;
 use kernel::memory::{MemoryType, Millis, Visibility};
 use mind::audience::Audience;
 use mind::budget::Cost;
-use mind::bulletin::{BulletinInput, Maker, ModelUse, gather};
+use mind::bulletin::{BulletinInput, GatherRequest, Maker, ModelUse, gather};
+use mind::fading::Fading;
 use mind::patterns::{Observation, Occurrence};
 use mind::proposal::carry_out;
 use mind::settings::MindSettings;
@@ -70,11 +71,19 @@ impl Daemon {
         match effect {
             MindEffect::Gather { run, audience, model } => {
                 let settings = &self.mind.settings;
-                let policy = settings.cortex.decay_policy();
                 let reading = self.cortex.read().unwrap();
-                let found =
-                    gather(&reading, &audience, &settings.bulletin, &policy, settings.rules, now)
-                        .unwrap();
+                let fading = Fading::by_calendar(settings.cortex.decay_policy());
+                let request = GatherRequest {
+                    audience: &audience,
+                    concerns: None,
+                    settings: &settings.bulletin,
+                    fading: &fading,
+                    rules: settings.rules,
+                    due: &[],
+                    since: None,
+                    now,
+                };
+                let found = gather(&reading, request).unwrap();
                 self.gathered = Some(found.clone());
                 Some(MindEvent::Gathered { run, audience, model, outcome: Ok(found) })
             }
@@ -84,7 +93,7 @@ impl Daemon {
                 for section in &self.gathered.as_ref().unwrap().sections {
                     lines.push(format!("## {}", section.dimension.heading()));
                     let item = &section.items[0];
-                    lines.push(format!("- It is known: {} [#{}]", item.text, item.id));
+                    lines.push(format!("- {} [#{}]", item.text, item.id));
                 }
                 let cost = Cost { tokens: prompt.worst_tokens() / 2, micro_dollars: 100 };
                 let answer = ModelAnswer { text: lines.join("\n"), model: "m".into(), cost };

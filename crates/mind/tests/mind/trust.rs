@@ -3,6 +3,7 @@
 use kernel::memory::{MemoryId, MemoryType, PinnedVersion, Provenance, Source, Visibility};
 use kernel::salience::DecayPolicy;
 use mind::audience::{Audience, Trust, trust};
+use mind::fading::Fading;
 use mind::memory_recall::{RecallMode, RecallRequest, memory_recall};
 use testkit::Disk;
 
@@ -61,8 +62,8 @@ fn no_mode_of_recall_shows_private_memories_to_a_shared_channel() {
             ..RecallRequest::default()
         };
         let ids = |audience: &Audience| -> Vec<u64> {
-            let policy = DecayPolicy::default();
-            let found = memory_recall(&reading, audience, &request, &policy, day(1)).unwrap();
+            let fading = Fading::by_calendar(DecayPolicy::default());
+            let found = memory_recall(&reading, audience, &request, &fading, day(1)).unwrap();
             let mut ids: Vec<u64> = found.memories.iter().map(|m| m.id().get()).collect();
             ids.sort_unstable();
             ids

@@ -106,7 +106,7 @@ pub const KEYS: &[Key] = &[
         name: "memory.archive",
         kind: Kind::Flag,
         default: || json!(true),
-        about: "Put away by itself what is old and unimportant",
+        about: "Put away by itself what is old and unimportant, if defaults.cortex.prune_scope is all",
     },
     Key {
         name: "memory.archive_after_days",
@@ -132,6 +132,13 @@ pub const KEYS: &[Key] = &[
         kind: Kind::Flag,
         default: || json!(true),
         about: "Mask what looks like a credential",
+    },
+    Key {
+        name: "mind.preset",
+        kind: Kind::Text,
+        default: || json!("default"),
+        about: "Settings of the mind by name: default, seed, quiet, busy, aggressive or conservative; what a table of \
+                [defaults] sets counts more",
     },
     Key {
         name: "past.exclude",

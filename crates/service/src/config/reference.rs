@@ -39,6 +39,9 @@ pub fn reference() -> String {
         let _ = writeln!(text, "| `{name}` | `{default}` | {may_be} | {about}. | `{variable}` |");
     }
     text.push_str(&mind::settings::reference_markdown());
-    text.push_str("\n\nA preset is a name for those keys: write them into `cortex.toml` under their tables.\n");
+    text.push_str(
+        "\n\n`preset = \"quiet\"` under `[mind]` chooses one; a key that `cortex.toml` sets counts more. `cortex \
+         config show` lists what it changes.\n",
+    );
     text
 }

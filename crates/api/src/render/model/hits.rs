@@ -79,6 +79,7 @@ fn nothing_found(found: &SearchAnswer, shape: Shape) -> AnswerForModel {
     let others = [found.elsewhere.as_deref(), found.note.as_deref()].into_iter().flatten();
     let mut notes = vec![said];
     notes.extend(others.map(line));
+    notes.extend(found.put_away_note());
     let mut fields = Map::new();
     if shape == Shape::Ranked {
         put(&mut fields, "mode", found.mode.as_str());
@@ -121,7 +122,8 @@ fn shown(
     let rest = (is_cut && reader.has("mem_get_observation"))
         .then(|| "previews are cut; mem_get_observation(id) has the rest".to_owned());
     let meaning = (first.is_none() && by_meaning_alone(found)).then(|| BY_MEANING.to_owned());
-    let said = [found.note.clone(), meaning, left_out, found.elsewhere.clone(), rest];
+    let away = found.put_away_note();
+    let said = [found.note.clone(), meaning, left_out, found.elsewhere.clone(), away, rest];
     let said: Vec<String> = said.into_iter().flatten().map(|note| line(&note)).collect();
     for note in &said {
         write!(text, "\nNote: {note}").expect("a String takes any text");

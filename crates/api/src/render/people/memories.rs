@@ -31,6 +31,9 @@ pub fn found(answer: &SearchAnswer, detail: HitDetail) -> String {
     text.extend(answer.hits.iter().map(|hit| one_hit(hit, detail)));
     writeln!(text, "{} of {} candidates", answer.hits.len(), answer.candidates)
         .expect("a String takes any text");
+    if let Some(said) = answer.put_away_note() {
+        writeln!(text, "{said}; --put-away shows them").expect("a String takes any text");
+    }
     if let Some(elsewhere) = &answer.elsewhere {
         writeln!(text, "{}", line(elsewhere)).expect("a String takes any text");
     }

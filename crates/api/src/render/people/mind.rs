@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use super::super::untrusted::{line, lines};
 use crate::bulletin::{BulletinHistoryAnswer, BulletinView};
 use crate::mind::{
-    BudgetAnswer, ChangeView, JobView, JobsAnswer, RunAnswer, RunView, RunsAnswer, SuggestionView,
-    UndoAnswer,
+    BudgetAnswer, ChangeView, DueAnswer, JobView, JobsAnswer, KeepAnswer, ResetAnswer, RunAnswer,
+    RunView, RunsAnswer, SuggestionView, UndoAnswer,
 };
 
 pub fn jobs(answer: &JobsAnswer) -> String {
@@ -84,6 +84,43 @@ pub fn run(answer: &RunView) -> String {
     let (run, job) = (line(&answer.run), line(&answer.job));
     let head = format!("{run} ({job}) started {started}, finished {finished}{undone}\n");
     head + &changes(&answer.changes)
+}
+
+pub fn due(answer: &DueAnswer) -> String {
+    let mut text = String::new();
+    for one in &answer.due {
+        let when = match one.days_left {
+            0 => "with the next run".to_owned(),
+            1 => "after 1 more active day".to_owned(),
+            days => format!("after {days} more active days"),
+        };
+        let (id, title, reason) = (one.id, line(&one.title), line(&one.reason));
+        writeln!(text, "{id:>6}  {title}, {when}: {reason}").expect("a String takes any text");
+    }
+    if answer.more > 0 {
+        writeln!(text, "{} more", answer.more).expect("a String takes any text");
+    }
+    if text.is_empty() {
+        return "nothing is about to be put away\n".to_owned();
+    }
+    text.push_str("`cortex mind keep ID` keeps one\n");
+    text
+}
+
+pub fn kept(answer: &KeepAnswer) -> String {
+    let back = match answer.restored.len() {
+        0 => String::new(),
+        _ => format!("; brought back: {}", ids(&answer.restored)),
+    };
+    format!("kept: {}{back}\n", ids(&answer.kept))
+}
+
+pub fn reset(answer: &ResetAnswer) -> String {
+    if answer.closed.is_empty() {
+        return "nothing was left alone\n".to_owned();
+    }
+    let names: Vec<String> = answer.closed.iter().map(|name| line(name)).collect();
+    format!("tried again from now on: {}\n", names.join(", "))
 }
 
 pub fn undone(answer: &UndoAnswer) -> String {
@@ -183,6 +220,10 @@ pub fn bulletin_explained(bulletin: &BulletinView) -> String {
     );
     if let Some(why) = &bulletin.fallback {
         writeln!(text, "because     {}", line(why)).expect("a String takes any text");
+    }
+    for refused in &bulletin.refused {
+        let (at, model, reason) = (&refused.at, line(&refused.model), line(&refused.reason));
+        writeln!(text, "refused     {at} {model}: {reason}").expect("a String takes any text");
     }
     writeln!(
         text,

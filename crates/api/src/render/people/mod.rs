@@ -22,7 +22,8 @@ pub use lists::{
 };
 pub use memories::{HitDetail, entities, found, listed, scored, timeline, tree, whereabouts};
 pub use mind::{
-    budget, bulletin, bulletin_explained, bulletins, jobs, paused, ran, run, runs, undone,
+    budget, bulletin, bulletin_explained, bulletins, due, jobs, kept, paused, ran, reset, run,
+    runs, undone,
 };
 pub use past::{
     past_checked, past_forgotten, past_found, past_read, past_sessions, past_shown, past_state,

@@ -26,7 +26,8 @@ use crate::wiring::words::MemoryRef;
 /// updated_at, uri, preview, cut, rank, tokens, standing, pinned, superseded_by: [{id, title}], contradicts: [{id,
 /// title}], by, author, proposed, relevance, level, happened_at?, arms: [{arm, rank, score, weight, by?}], reasons?:
 /// [{feature, value, typical, moved}]}], answerable?: {level, probability}, candidates, mode, model?, by_model?,
-/// elsewhere?, note?, past?: [{ref, agent, session, turn, title, project, folder, at, role, preview, prompt, text, cut,
+/// put_away?: [id], elsewhere?, note?, past?: [{ref, agent, session, turn, title, project, folder, at, role, preview,
+/// prompt, text, cut,
 /// resume, changed_since, standing, rejected, kept_only_here, arms}]}; with --in past {query, past, matches}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
@@ -110,6 +111,9 @@ struct FilterArgs {
     /// Archived ones too
     #[arg(long)]
     archived: bool,
+    /// What was put away by itself too; a search names how many of those match
+    #[arg(long)]
+    put_away: bool,
     /// How many
     #[arg(long, default_value_t = 10)]
     limit: usize,
@@ -144,6 +148,7 @@ impl FilterArgs {
             as_of: self.as_of.clone(),
             include_forgotten: self.forgotten,
             include_archived: self.archived,
+            put_away: self.put_away,
             limit: Some(self.limit),
             // Somebody at a terminal looks; only agents use.
             quiet: true,

@@ -18,11 +18,18 @@ use crate::output::Output;
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex bulletin
+  cortex bulletin --project shop
   cortex bulletin --refresh
   cortex bulletin --explain
   cortex bulletin --history --limit 5
   cortex bulletin --audience shared --json")]
 pub(crate) struct BulletinArgs {
+    /// The bulletin of this project: its memories, those of no project, and what is personal
+    #[arg(long, value_name = "NAME", conflicts_with = "history")]
+    project: Option<String>,
+    /// With what changed since the last session of this agent
+    #[arg(long, value_name = "NAME", conflicts_with = "history")]
+    agent: Option<String>,
     /// Look at the memories again now
     #[arg(long)]
     refresh: bool,
@@ -48,7 +55,9 @@ pub(crate) fn run(args: &BulletinArgs, inv: &Invocation, out: &mut Output) -> Co
         return out.answer(&answer, people::bulletins);
     }
     let (refresh, explain) = (args.refresh, args.explain);
-    let request = BulletinRequest { audience, refresh, explain, ..BulletinRequest::default() };
+    let (project, agent) = (args.project.clone(), args.agent.clone());
+    let request =
+        BulletinRequest { audience, refresh, explain, project, agent, ..Default::default() };
     let answer = inv.ask(request)?;
     out.answer(&answer, |answer| match &answer.bulletin {
         Some(bulletin) if explain => people::bulletin_explained(bulletin),

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use api::mind::{
-    BudgetRequest, JobsRequest, PauseJobRequest, ProcessEventsRequest, RunJobRequest, RunsRequest,
-    ShowRunRequest, UndoRequest,
+    BudgetRequest, DueRequest, JobsRequest, KeepRequest, PauseJobRequest, ProcessEventsRequest,
+    ResetRequest, RunJobRequest, RunsRequest, ShowRunRequest, UndoRequest,
 };
 use api::render::people;
 use clap::{Args, Subcommand};
@@ -15,9 +15,10 @@ use crate::output::{Output, plain};
 
 /// Shows and steers what tends the memory by itself: jobs, their runs, and undoing them.
 ///
-/// Jobs: bulletin (what matters now), maintenance (forgets what has faded, archives what is over or stale, joins what
-/// says the same), patterns (what repeats becomes an observation). The daemon runs them when they are due; everything
-/// they change is in the journal with its reason and can be undone.
+/// Jobs: bulletin (what matters now), maintenance (forgets what was captured and has faded, archives what is over,
+/// joins what says the same), patterns (what repeats becomes an observation). The daemon runs them when they are due;
+/// everything they change is in the journal with its reason and can be undone. What is about to be put away is
+/// announced first: `mind log --due` names it and `mind keep` keeps it.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex mind jobs
@@ -25,6 +26,9 @@ use crate::output::{Output, plain};
   cortex mind run maintenance
   cortex mind pause patterns
   cortex mind log
+  cortex mind log --due
+  cortex mind keep 12 40
+  cortex mind reset
   cortex mind show maintenance-1767323045000-1
   cortex mind undo maintenance-1767323045000-1")]
 pub(crate) struct MindArgs {
@@ -39,7 +43,8 @@ enum MindStep {
     /// bulletin_age_secs, last_error}, breakers}
     Jobs,
     /// Runs a job now and waits for it. JSON: {job, dry_run, report: {run, cause, started_at, ended_at, ending,
-    /// summary}, changes: [{action, about, title, reason}], suggestions: [{about, reason}], examined, left, text}
+    /// summary}, changes: [{action, about, title, reason}], suggestions: [{about, reason}], examined, left, due?: [{id,
+    /// title, project, type, days_left, reason}], text}
     Run {
         /// bulletin, maintenance or patterns
         job: String,
@@ -58,12 +63,23 @@ enum MindStep {
         job: String,
     },
     /// Runs, newest first: those that changed memories, and the reports of all. JSON: {runs: [{run, job, started_at,
-    /// planned, done, undone}], reports}
+    /// planned, done, undone}], reports}; with --due {due: [{id, title, project, type, days_left, reason}], more}
     Log {
+        /// Instead: what is about to be put away, the next first
+        #[arg(long)]
+        due: bool,
         /// How many
         #[arg(long, value_name = "N", default_value_t = 20)]
         limit: usize,
     },
+    /// Keeps memories: they are not put away by themselves, and are brought back if they were. JSON: {kept, restored}
+    Keep {
+        /// Memories that `mind log --due` or a search names
+        #[arg(value_name = "ID", required = true)]
+        ids: Vec<u64>,
+    },
+    /// Tries again whatever was left alone because it failed: providers, tools, jobs. JSON: {closed}
+    Reset,
     /// Everything that a run changed, with its reasons. JSON: {run, job, started_at, finished_at, undone, changes}
     Show {
         /// A run that `mind log` names
@@ -117,7 +133,13 @@ pub(crate) fn run(args: &MindArgs, inv: &Invocation, out: &mut Output) -> Comman
         MindStep::Run { job, dry_run } => run_job(job, *dry_run, inv, out),
         MindStep::Pause { job } => pause(job, true, inv, out),
         MindStep::Resume { job } => pause(job, false, inv, out),
-        MindStep::Log { limit } => log(*limit, inv, out),
+        MindStep::Log { due: true, .. } => out.answer(&inv.ask(DueRequest {})?, people::due),
+        MindStep::Log { limit, .. } => log(*limit, inv, out),
+        MindStep::Keep { ids } => {
+            let request = KeepRequest { ids: ids.clone() };
+            out.answer(&inv.ask(request)?, people::kept)
+        }
+        MindStep::Reset => out.answer(&inv.ask(ResetRequest {})?, people::reset),
         MindStep::Show { run } => show(run, inv, out),
         MindStep::Events { limit } => events(*limit, inv, out),
         MindStep::Undo { run, dry_run } => undo(run, *dry_run, inv, out),

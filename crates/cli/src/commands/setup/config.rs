@@ -80,6 +80,16 @@ pub(crate) fn run(
                     out.line(format_args!("{name:<28} {value:<20} {origin}"))?;
                 }
             }
+            let (preset, changes) = daemon::mind_host::by_preset(&config)?;
+            for (name, value) in changes {
+                let origin = format!("preset {preset}");
+                if out.is_json() {
+                    views.push(json!({"key": name, "value": value, "origin": origin}));
+                } else {
+                    let value = plain(&value.to_string());
+                    out.line(format_args!("{name:<28} {value:<20} {origin}"))?;
+                }
+            }
             if out.is_json() { out.object(&Value::Array(views)) } else { Ok(()) }
         }
     }

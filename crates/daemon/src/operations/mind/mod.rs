@@ -1,10 +1,12 @@
-//! The mind's jobs and runs, for people and programs. `budget`: what models cost. `recall`: the memory as the mind asks
+//! The mind's jobs and runs, for people and programs. `budget`: what models cost. `keeping`: what is about to be put
+//! away, and keeping it. `recall`: the memory as the mind asks
 //! it. `views`: what is asked and answered.
 //!
 //! What must stay true: a dry run changes nothing, not even what the mind keeps; every change of a run can be listed
 //! and taken back by the run's name.
 
 mod budget;
+mod keeping;
 mod recall;
 mod views;
 
@@ -200,6 +202,7 @@ impl Host {
             suggestions: suggested(&plan),
             examined: plan.examined,
             left: plan.left,
+            due: keeping::due_views(&reading.view(), &plan.due),
             text: plan.report(&|id| title(&reading.view(), id)),
         })
     }

@@ -1,6 +1,7 @@
 //! `memory_recall` as an operation: the four modes that the mind itself asks with, for models and scripts.
 
 use mind::audience::Audience;
+use mind::fading::Fading;
 use mind::memory_recall::{
     LIMIT_MAX, RecallHit, RecallMode, RecallRequest, SortBy, memory_recall as recall,
 };
@@ -23,7 +24,11 @@ impl Host {
         caller: &Caller,
         request: MemoryRecallRequest,
     ) -> Result<MemoryRecallAnswer> {
-        let policy = self.actor_mind(caller)?.slot().mind.settings.cortex.decay_policy();
+        let fading = {
+            let actor_mind = self.actor_mind(caller)?;
+            let slot = actor_mind.slot();
+            Fading::new(&slot.mind.settings.cortex, &slot.mind.maintenance.days)
+        };
         let (_, reading) = self.service.reading(caller)?;
         let audience = if request.shared { Audience::Shared } else { Audience::Owner };
         let mode = match request.mode.as_deref() {
@@ -43,7 +48,7 @@ impl Host {
             sort_by,
             limit: request.limit.unwrap_or(LIMIT_DEFAULT).min(LIMIT_MAX),
         };
-        let found = recall(&reading, &audience, &asked, &policy, caller.now()?)?;
+        let found = recall(&reading, &audience, &asked, &fading, caller.now()?)?;
         let used: Vec<_> = found.memories.iter().map(RecallHit::id).collect();
         self.service.note_opened(caller, &used)?;
         Ok(MemoryRecallAnswer {
