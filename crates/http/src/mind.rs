@@ -20,10 +20,10 @@ use crate::{App, Reply, listed};
 use api::admin::{AdminAnswer, AdminRequest};
 use api::bulletin::{BulletinAnswer, BulletinHistoryRequest, BulletinRequest, BulletinView};
 use api::mind::{
-    BudgetAnswer, BudgetRequest, EVENTS_MAX, JobView, JobsAnswer, JobsRequest, MemoryRecallAnswer,
-    MemoryRecallRequest, PauseJobRequest, ProcessEventsAnswer, ProcessEventsRequest, RUNS_MAX,
-    RunAnswer, RunJobRequest, RunView, RunsAnswer, RunsRequest, ShowRunRequest, UndoAnswer,
-    UndoRequest,
+    BudgetAnswer, BudgetRequest, DueAnswer, DueRequest, EVENTS_MAX, JobView, JobsAnswer,
+    JobsRequest, KeepAnswer, KeepRequest, MemoryRecallAnswer, MemoryRecallRequest, PauseJobRequest,
+    ProcessEventsAnswer, ProcessEventsRequest, RUNS_MAX, ResetAnswer, ResetRequest, RunAnswer,
+    RunJobRequest, RunView, RunsAnswer, RunsRequest, ShowRunRequest, UndoAnswer, UndoRequest,
 };
 use daemon::operations::admin::{AdminRun, AdminTurn};
 use daemon::pools::WorkKind;
@@ -167,6 +167,35 @@ pub(super) async fn show(State(app): State<App>, Asker(caller): Asker, Name(run)
 pub(super) async fn undo(State(app): State<App>, Asker(caller): Asker, body: Body) -> Reply {
     let request: UndoRequest = body.read()?;
     app.reply(caller, request).await
+}
+
+/// What is about to be put away by itself, the next first.
+#[utoipa::path(
+    get, path = "/api/mind/due", tag = "mind", operation_id = "list_due",
+    responses((status = 200, description = "Memories and the active days they have left", body = DueAnswer)),
+)]
+pub(super) async fn due(State(app): State<App>, Asker(caller): Asker) -> Reply {
+    app.reply(caller, DueRequest {}).await
+}
+
+/// Keeps memories: they are not put away by themselves, and are brought back if they were.
+#[utoipa::path(
+    post, path = "/api/mind/keep", tag = "mind", operation_id = "keep_memories",
+    request_body = KeepRequest,
+    responses((status = 200, description = "What is kept", body = KeepAnswer)),
+)]
+pub(super) async fn keep(State(app): State<App>, Asker(caller): Asker, body: Body) -> Reply {
+    let request: KeepRequest = body.read()?;
+    app.reply(caller, request).await
+}
+
+/// Tries again whatever was left alone because it failed: providers, tools, jobs.
+#[utoipa::path(
+    post, path = "/api/mind/reset", tag = "mind", operation_id = "reset_mind",
+    responses((status = 200, description = "What was left alone", body = ResetAnswer)),
+)]
+pub(super) async fn reset(State(app): State<App>, Asker(caller): Asker) -> Reply {
+    app.reply(caller, ResetRequest {}).await
 }
 
 /// What happened to channels, branches and workers, oldest first.

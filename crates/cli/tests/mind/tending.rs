@@ -48,7 +48,7 @@ fn the_bulletin_of_a_project_follows_what_is_saved_and_forgotten() {
     assert!(has_line(&text("shop"), "The shop moves to redb", fresh), "{}", text("shop"));
     // What is published for everybody follows too, without anybody asking for it.
     daemon.until("/readyz", |ready| ready["warmup"]["state"] == "warm");
-    daemon.run(&["forget", &fresh.to_string()]);
+    daemon.run(&["forget", &fresh.to_string(), "--reason", "it did not work out"]);
     assert!(!text("shop").contains("moves to redb"), "{}", text("shop"));
     daemon.until("/api/bulletin?published=true", |answer| {
         !answer["bulletin"]["text"].as_str().unwrap_or_default().contains("moves to redb")

@@ -333,7 +333,7 @@ impl Host {
         Ok((summary(&plan, &outcome), state))
     }
 
-    /// What maintenance would do: what the mind proposes, and, if everything may be put away, what is stale by its score.
+    /// What maintenance would do: what the mind proposes, and, if all may be put away, what is stale by its score.
     pub(crate) fn maintenance_plan(
         &self,
         actor_mind: &ActorMind,

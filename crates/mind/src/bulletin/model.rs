@@ -72,8 +72,8 @@ memories contradict each other.\n\
 Form: sections that begin with `## ` and one of these headings: {}. Below them lines that begin with `- `, in \
 plain sentences, dates where they help. Keep the words, names and numbers of the memories; say nothing that they \
 do not say, and leave out no section that you were given. Identity, rules and next steps are added by the program: \
-use them to understand the rest, and do not repeat them. End every line with the ids it comes from, like [#12] or [#12, #40]. \
-Cite only ids that you were given. No title, no other text.\n{}",
+use them to understand the rest, and do not repeat them. End every line with the ids it comes from, like [#12] or \
+[#12, #40]. Cite only ids that you were given. No title, no other text.\n{}",
         headings.join(", "),
         quote::RULE
     );

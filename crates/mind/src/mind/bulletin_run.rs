@@ -72,6 +72,21 @@ impl Mind {
         state.gathered(gathered, run, ModelUse::Never, settings, now).publish
     }
 
+    /// Memories changed: what rules say of them is published at once. No model is asked, and no job runs.
+    pub fn refresh(
+        &mut self,
+        gathered: &BulletinInput,
+        run: &str,
+        now: Millis,
+    ) -> Option<Box<Bulletin>> {
+        let settings = &self.settings.bulletin;
+        let state = match gathered.audience {
+            Audience::Owner => &mut self.owner,
+            Audience::Shared => &mut self.shared,
+        };
+        state.gathered(gathered, run, ModelUse::Never, settings, now).publish
+    }
+
     /// Does what the bulletin of an audience needs, and goes on to the next audience when this one is done.
     pub(super) fn bulletin_effects(
         &mut self,
@@ -84,6 +99,10 @@ impl Mind {
         if let Some((prompt, deadline)) = step.ask {
             match self.reserve(run, &prompt, now, deadline) {
                 Ok(()) => {
+                    // What rules say is published by now: the agent is ready, and a model may take its time.
+                    if let Some(pass) = self.warming.take() {
+                        out.push(MindEffect::Warm { pass, step: WarmStep::Bulletin });
+                    }
                     let (run, purpose) = (run.to_owned(), Purpose::Bulletin);
                     out.push(MindEffect::AskModel { run, purpose, prompt, deadline });
                     return out;

@@ -64,7 +64,7 @@ fn the_reference_names_every_key_and_every_preset() {
     assert!(text.contains("## `[defaults.warmup]`"));
     assert!(text.contains("| `refresh_secs` | `3600` | Seconds between refreshes"));
     let aggressive = "| aggressive | `defaults.cortex.decay_factor = 0.9`, \
-`defaults.cortex.prune_threshold = 0.2` |";
+`defaults.cortex.prune_threshold = 0.2`, `defaults.cortex.prune_scope = \"all\"` |";
     assert!(text.contains(aggressive), "{text}");
     let rows = text.lines().filter(|line| line.starts_with("| `")).count();
     assert_eq!(rows, MindSettings::reference().len());

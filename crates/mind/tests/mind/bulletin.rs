@@ -219,7 +219,7 @@ fn a_model_writes_it_once_and_again_only_when_a_memory_changed() {
     for said in [
         "You are the cortex",
         "brief memory bulletin",
-        "492-word",
+        "484-word",
         "identity",
         "recent events",
         "active goals",
@@ -293,7 +293,7 @@ fn an_answer_that_cannot_be_believed_is_replaced_by_the_rules() {
 fn a_model_that_fails_is_asked_less_and_less_and_then_left_alone() {
     let cortex = open(&Disk::new());
     let settings = BulletinSettings::default();
-    save(&cortex, day(0), of(MemoryType::Identity, 1, "The user is an engineer"));
+    save(&cortex, day(0), of(MemoryType::Fact, 1, "The user is an engineer"));
     let mut state = BulletinState::new(Audience::Owner);
     let mut asked = Vec::new();
     for minute in 0..60 * 24 {
@@ -305,7 +305,7 @@ fn a_model_that_fails_is_asked_less_and_less_and_then_left_alone() {
         }
     }
     assert_eq!(asked, [0, 12, 34]);
-    save(&cortex, day(2), of(MemoryType::Identity, 2, "The user has a dog"));
+    save(&cortex, day(2), of(MemoryType::Fact, 2, "The user has a dog"));
     let step = refresh(&mut state, &cortex, ModelUse::Allowed, day(2));
     assert!(step.ask.is_some(), "new memories are a new cause");
 }
@@ -428,33 +428,33 @@ fn a_small_memory_reads_like_this() {
 Generated: 2026-01-08 00:00:00 UTC
 
 ## Identity
-- Ada, software engineer: Works on the billing service from Hamburg [#1]
+- Ada, software engineer: Works on the billing service from Hamburg (2026-01-07) [#1]
 
 ## Recent Activity
 - Nightly import of invoices (failed, 2026-01-06) [#3]
 - Finished the refactoring of the login module (2026-01-05) [#2]
 
 ## Active Goals
-- Learn how consensus algorithms work [#5]
-- Launch version two of the API, due 2026-01-31 [#4]
+- Learn how consensus algorithms work (2026-01-07) [#5]
+- Launch version two of the API, due 2026-01-31 (2026-01-07) [#4]
 
 ## Rules
-- Must: Never push to main without a review (when releasing) [#6]
+- Must: Never push to main without a review (when releasing) (2026-01-07) [#6]
 
 ## Decisions
-- Store sessions in redb, because it survives kill -9 [#7]
+- Store sessions in redb, because it survives kill -9 (2026-01-07) [#7]
 
 ## Preferences
-- Meetings: avoid before eleven [#9]
-- Tabs over spaces: Uses tabs in every language but Python [#8]
+- Meetings: avoid before eleven (2026-01-07) [#9]
+- Tabs over spaces: Uses tabs in every language but Python (2026-01-07) [#8]
 
 ## Patterns
-- Asks for a summary every Monday (seen 6 times) [#10]
+- Asks for a summary every Monday (seen 6 times) (2026-01-07) [#10]
 
 ## Worth Knowing
-- The wiki says releases happen on Thursdays (imported) [#13]
-- The build needs clang 18 or newer [#12]
-- Staging runs on port 8443 [#11]
+- The wiki says releases happen on Thursdays (2026-01-07, imported) [#13]
+- The build needs clang 18 or newer (2026-01-07) [#12]
+- Staging runs on port 8443 (2026-01-07) [#11]
 ";
     assert_eq!(bulletin.text, expected);
 }

@@ -270,7 +270,8 @@ proptest! {
             }
             let reading = cortex.read().unwrap();
             let days = ActiveDays::of(&reading.view()).unwrap();
-            assert_eq!(&days, &state.days);
+            // Read at once or bit by bit, the days are the same.
+            assert_eq!(days.until(day(140)), state.days.until(day(140)));
             content_digest(&reading.view()).unwrap()
         };
         let hourly = left(1);

@@ -40,8 +40,8 @@ pub fn reference() -> String {
     }
     text.push_str(&mind::settings::reference_markdown());
     text.push_str(
-        "\n\n`preset = \"quiet\"` under `[mind]` chooses one; a key that `cortex.toml` sets counts more. `cortex config \
-         show` lists what it changes.\n",
+        "\n\n`preset = \"quiet\"` under `[mind]` chooses one; a key that `cortex.toml` sets counts more. `cortex \
+         config show` lists what it changes.\n",
     );
     text
 }
