@@ -26,13 +26,12 @@ use talents::supervisor::{
 };
 
 use crate::confinement::exec_settings;
-use crate::feed::journal_watch;
 use crate::host::Host;
 use crate::talents_host::attest::Attester;
 use crate::talents_host::facts::CatalogFacts;
 use crate::talents_host::nightly::Nightly;
 use crate::talents_host::runner_handle::RunnerHandle;
-use crate::talents_host::{TalentContext, run_watch, settings};
+use crate::talents_host::{TalentContext, journal_watch, run_watch, settings};
 
 /// What a stop may take beyond the grace that runs have.
 const STOP_MARGIN: Duration = Duration::from_secs(5);

@@ -7,7 +7,8 @@
 //! - `run_rules`: what a run may have and reach, from settings, talent and providers.
 //! - `facts`: what the runner must know of a talent; `attest`: what a run that has ended teaches the memory.
 //! - `nightly`: the work of a day that is over, through `own_runs`; [`bus_runs`]: runs over the bus, for commands.
-//! - `runner_handle`: the runner as operations use it; `run_watch`: what the mind learns of runs while they go on.
+//! - `runner_handle`: the runner as operations use it; `run_watch`: what the mind learns of runs while they go on;
+//!   `journal_watch`: what happens to memories, on the bus.
 //! - [`outputs`]: puts what talents wrote into the memory; [`event_summary`]: events of runs as lines for people.
 //!
 //! What must stay true: a talent reaches memories only through `toolbox`, and what it read is in the answer's `cited`;
@@ -20,7 +21,8 @@ mod context;
 pub mod event_summary;
 mod facts;
 mod host;
-pub mod memory;
+pub mod journal_watch;
+mod memory;
 mod nightly;
 pub mod outputs;
 mod own_runs;
