@@ -70,7 +70,7 @@ enum Command {
 enum HomeCommand {
     Save(Box<save::SaveArgs>),
     Get(get::GetArgs),
-    List(list::ListArgs),
+    List(list::MemoryListArgs),
     Update(Box<update::UpdateArgs>),
     Confirm(confirm::ConfirmArgs),
     History(history::HistoryArgs),

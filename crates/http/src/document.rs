@@ -149,7 +149,8 @@ mod tests {
                 let what = format!("{method} {path}");
                 let example = body["example"].as_object().unwrap_or_else(|| panic!("{what}"));
                 let schema = &body["schema"];
-                let named = [&schema["$ref"], &schema["oneOf"][1]["$ref"]];
+                let named =
+                    [&schema["$ref"], &schema["oneOf"][0]["$ref"], &schema["oneOf"][1]["$ref"]];
                 let name = named.into_iter().find_map(Value::as_str).unwrap_or_default();
                 let pointer = name.strip_prefix('#').unwrap_or_else(|| panic!("{what}: {schema}"));
                 let schema = document.pointer(pointer).unwrap();

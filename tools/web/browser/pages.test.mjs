@@ -16,6 +16,7 @@ before(async () => {
   session = await openBrowser(daemon);
   const { observations } = await session.ask('/api/stats');
   if (observations === 0) await seed(session.ask);
+  await session.ask('/api/bulletin?refresh=true');
 });
 
 after(async () => {
@@ -275,7 +276,7 @@ onPage('W10 the timeline has days', '/timeline', async (page) => {
 });
 
 onPage('W10 the journal has every entry, and says which write made an answer appear', '/journal', async (page) => {
-  await page.getByRole('link', { name: '1', exact: true }).waitFor();
+  await page.getByRole('region', { name: 'Journal' }).locator('tbody tr').nth(5).waitFor();
   const id = await idOf('Cache keys carry');
   await page.getByText('Which write made this answer appear?').click();
   await page.getByLabel('The question').fill('what do cache keys carry');

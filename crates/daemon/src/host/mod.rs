@@ -3,6 +3,7 @@
 //! - here: the parts of a home: the service, the minds, the channels, and whoever runs talents.
 //! - `mind_effects`: each effect of a mind against the store. `processes`: what happens to channels, branches and
 //!   workers, and what supervision does about it.
+//! - `noted`: which operations tell somebody of memories, for `feed`.
 //! - `following`: what coding agents write, read as they write it. `safekeeping`: backups and reads of ledgers that are
 //!   due.
 //! - `channels`: the channels of an actor. `channel_effects`: each effect of a channel. `run_ends`: what the end of a
@@ -15,6 +16,7 @@ mod mind_effects;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod mind_tests;
+mod noted;
 mod processes;
 mod run_ends;
 mod safekeeping;

@@ -26,14 +26,13 @@ use talents::supervisor::{
 };
 
 use crate::confinement::exec_settings;
-use crate::feed::journal_watch;
 use crate::host::Host;
 use crate::talents_host::attest::Attester;
 use crate::talents_host::days::Days;
 use crate::talents_host::facts::CatalogFacts;
 use crate::talents_host::runner_handle::RunnerHandle;
 use crate::talents_host::triggers::Triggers;
-use crate::talents_host::{TalentContext, run_watch, settings};
+use crate::talents_host::{TalentContext, journal_watch, run_watch, settings};
 use crate::tool_servers::{ToolServers, ToolSettings};
 
 /// What a stop may take beyond the grace that runs have.

@@ -8,7 +8,8 @@
 //! - `facts`: what the runner must know of a talent; `attest`: what a run that has ended teaches the memory.
 //! - `days`: the work of days, through `own_runs`, with the sessions of agents as a source (`agent_days`); `readiness`:
 //!   what could be asked now; [`bus_runs`]: runs over the bus, for commands.
-//! - `runner_handle`: the runner as operations use it; `run_watch`: what the mind learns of runs while they go on.
+//! - `runner_handle`: the runner as operations use it; `run_watch`: what the mind learns of runs while they go on;
+//!   `journal_watch`: what happens to memories, on the bus.
 //! - `triggers`: talents that the clock or the memory starts. [`event_summary`]: events of runs as lines for people.
 //!
 //! What must stay true: a talent reaches memories only through `toolbox`, and what it read is in the answer's `cited`;
@@ -23,6 +24,7 @@ mod days;
 pub mod event_summary;
 mod facts;
 mod host;
+mod journal_watch;
 pub mod memory;
 mod own_runs;
 mod readiness;

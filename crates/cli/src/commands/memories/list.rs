@@ -17,7 +17,7 @@ use crate::output::Output;
   cortex list --project web --kind decision
   cortex list --tag auth --limit 50
   cortex list --forgotten")]
-pub(crate) struct ListArgs {
+pub(crate) struct MemoryListArgs {
     /// Only this project
     #[arg(long, value_name = "NAME")]
     project: Option<String>,
@@ -44,7 +44,7 @@ pub(crate) struct ListArgs {
     offset: usize,
 }
 
-pub(crate) fn run(args: &ListArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
+pub(crate) fn run(args: &MemoryListArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     let request = ListRequest {
         project: args.project.clone(),
         kind: args.kind.clone(),

@@ -1,14 +1,11 @@
 //! What happens to memories, for whoever watches: on the bus without a word of what they say, and as a list of what was
 //! told to whom.
 //!
-//! - `journal_watch`: new entries of every open actor become messages of the bus, whoever wrote them.
-//! - `noted`: which operations tell somebody of memories, and of which.
+//! `talents_host::journal_watch` makes messages of new entries, whoever wrote them; `host::noted` says which operations
+//! tell somebody of memories, and of which.
 //!
 //! What must stay true: nothing here is on disk, holds up an answer or fails it; a message has no text of a memory and
 //! no question in it; what is kept is bounded.
-
-pub(crate) mod journal_watch;
-pub(crate) mod noted;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};

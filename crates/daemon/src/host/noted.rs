@@ -12,8 +12,8 @@ use api::read::{GetAnswer, GetRequest};
 use api::search::{SearchAnswer, SearchRequest};
 use service::Caller;
 
+use super::Host;
 use crate::feed::Telling;
-use crate::host::Host;
 
 /// What a request says about a telling, before it is answered.
 #[derive(Debug, Default)]
