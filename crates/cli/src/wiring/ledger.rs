@@ -22,7 +22,7 @@ use service::{Environment as _, Service, SystemEnvironment};
 
 pub(crate) use cluster::Peer;
 pub(crate) use cluster::tokens::TokenRow;
-pub(crate) use daemon::cluster_settings::{options, settings};
+pub(crate) use daemon::cluster_settings::settings;
 pub(crate) use service::config::Config as HomeSettings;
 
 use crate::failure::{CommandResult, Failure};
