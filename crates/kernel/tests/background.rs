@@ -127,7 +127,7 @@ fn a_rebuild_may_fail_at_any_call_and_the_live_store_goes_on() {
                 assert_clean(&cortex);
             }
         }
-        assert!(failed > 5, "{kind}: {failed} failures");
+        assert!(failed > 0, "{kind}: {failed} failures");
     }
 }
 
@@ -194,16 +194,25 @@ fn rows_that_are_wrong_are_mended_and_told_and_a_wrong_journal_is_not_taken() {
     assert!(report.is_unchanged, "usage is in no root");
     assert!(dump(&cortex) == expected);
     assert_clean(&cortex);
+}
+
+// L3: entries that read and are others replace nothing, and without anything derived the watermark knows the root.
+#[test]
+fn a_journal_of_another_root_is_not_taken_and_is_told() {
+    let disk = Disk::new();
+    let cortex = Cortex::open_on(disk.medium(), &ada(), small()).unwrap();
+    for n in 1..=5 {
+        cortex.write(stamp(1), fact(n, "a memory", "of the true journal")).unwrap();
+    }
     let mut forged = cortex.read().unwrap().view().entry(1).unwrap().unwrap();
     drop(cortex);
     forged.by = "forger".chars().cycle().take(forged.by.len()).collect();
     testkit::ledger::forge_entry(&disk, 1, &forged.to_bytes());
     let cortex = Cortex::open_on(disk.medium(), &ada(), small()).unwrap();
     let root = cortex.root().unwrap();
-    assert!(matches!(cortex.rebuild(Box::new(|_, _| {})).unwrap_err(), Error::Corrupt { .. }));
+    assert!(matches!(cortex.rebuild(Box::new(|_, _| {})), Err(Error::Corrupt { .. })));
     assert_eq!(cortex.root().unwrap(), root);
     drop(cortex);
-    // Without what was derived the watermark still knows the root.
     disk.take(StoreFile::Derived);
     let cortex = Cortex::open_on(disk.medium(), &ada(), Options::default()).unwrap();
     let damage = cortex.damage();

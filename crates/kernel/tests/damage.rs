@@ -19,7 +19,7 @@ use kernel::store::{Space, StoreFile};
 use kernel::{Cortex, Error, Options};
 use support::fill;
 use testkit::build::{
-    Dump, ada, dump, id, open, payload, salt, size, tamper, try_dump, try_verify,
+    Dump, ada, dump, fact, id, open, payload, salt, size, stamp, tamper, try_dump, try_verify,
 };
 use testkit::{Disk, PowerCut, ledger};
 
@@ -104,12 +104,14 @@ fn samples(dump: &Dump) -> BTreeMap<(u8, u8), (Vec<u8>, Vec<u8>)> {
 /// A place is named by its row, or at open by the part that no longer agrees with the rest.
 fn assert_named(problems: &[String], key: &[u8], what: &str) {
     let hex = encode_hex(key);
-    let at_open = match key[0] {
-        b'X' => "counters",
-        b'l' => "journal",
-        _ => "no other name",
+    let at_open: &[&str] = match key[0] {
+        // Without counters everything is replayed over what is there, and a snapshot notices.
+        b'X' => &["counters", "roots differ"],
+        b'l' => &["journal"],
+        _ => &[],
     };
-    let named = problems.iter().any(|text| text.contains(&hex) || text.contains(at_open));
+    let is_named = |text: &String| at_open.iter().any(|name| text.contains(name));
+    let named = problems.iter().any(|text| text.contains(&hex) || is_named(text));
     assert!(named, "{what} of {hex}: {problems:?}");
 }
 
@@ -189,7 +191,7 @@ fn an_altered_entry_is_noticed_wherever_the_byte_is() {
 #[test]
 fn a_missing_or_swapped_frame_is_named() {
     let original = original();
-    for seq in [1, original.size / 2, original.size] {
+    for seq in [1, (original.size - 1) / 2, original.size] {
         let disk = original.copy();
         let (file, record) = ledger::find(&disk, seq);
         ledger::edit(&disk, file, |bytes| bytes[record.frame.clone()].fill(0));
