@@ -98,6 +98,37 @@ fn keyed(key: &str, project: &str, content: &str) -> SaveRequest {
     }
 }
 
+// Q5
+#[test]
+fn a_save_says_who_took_part_and_when() {
+    let bench = Bench::new();
+    let told = |request: SaveRequest| SaveRequest {
+        participants: vec!["Ada".into(), " ".into()],
+        happened_at: Some("2023-05-08".into()),
+        ..request
+    };
+    let event = bench.save(told(SaveRequest { kind: None, ..note("", "Moved", "To Lyon") }));
+    assert_eq!(event.memory_type, "Event");
+    assert_eq!(bench.save(told(note("bugfix", "Fixed", "a race"))).memory_type, "Event");
+    let request = SearchRequest {
+        query: "What did Ada do in May 2023?".into(),
+        ..SearchRequest::default()
+    };
+    let hits = bench.ops.search(&bench.caller, request).unwrap().hits;
+    let hit = hits.iter().find(|hit| hit.id == event.id).unwrap();
+    assert!(hit.happened_at.as_deref().is_some_and(|at| at.starts_with("2023-05-08")));
+    let refused = bench.ops.save(&bench.caller, told(note("decision", "Use tabs", "x")));
+    let refused = refused.unwrap_err().to_string();
+    assert!(refused.contains("participants") && refused.contains("Event"), "{refused}");
+    let dated = SaveRequest {
+        happened_at: Some("2023-05-08".into()),
+        ..note("decision", "Use tabs", "x")
+    };
+    assert_eq!(bench.save(dated.clone()).memory_type, "Decision");
+    let bad = SaveRequest { happened_at: Some("May".into()), ..dated };
+    assert!(bench.ops.save(&bench.caller, bad).is_err());
+}
+
 // agent-memory 1, 3, 4, 5, 6, 9, 44, 77, 78, 169
 #[test]
 fn a_save_is_found_at_once_and_says_what_it_made() {

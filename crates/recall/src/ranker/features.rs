@@ -93,8 +93,6 @@ features! {
     TokensAround "tokens_around" "question tokens that it or its neighbours have, by rarity",
     TokensBefore "tokens_before" "question tokens that the turn before has, by rarity",
     AsksBefore "asks_before" "the turn before ends in a question mark",
-    Window "window" "word-for-word match of its best few lines",
-    WindowMeaning "window_meaning" "cosine of those",
     Opening "opening" "question tokens among those of its first sentence, thousandths of the question",
     OpeningWithin "opening_within" "the same, thousandths of the sentence",
     Run "run" "the longest run of the question's tokens, thousandths of the question",

@@ -30,7 +30,6 @@ mod sessions;
 mod signals;
 mod similar;
 mod spelling;
-mod windows;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};

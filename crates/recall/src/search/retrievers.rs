@@ -21,7 +21,7 @@ use super::passage_reader::PassageReader;
 use super::ranking::{CANDIDATES, Ranking, Rankings};
 use super::scoring::{Candidate, Scorer};
 use super::sessions::Sessions;
-use crate::embedding::{Embedding, MaxSim};
+use crate::embedding::MaxSim;
 use crate::entities;
 use crate::error::Result;
 use crate::text::{TextSearch, WordMatch, idf};
@@ -65,7 +65,7 @@ pub(super) fn gather(
         let scorer = Scorer::new(corpus, &rankings, &meaning, &dense, sessions);
         let (candidates, interaction) = scorer.score(&rows, &matched)?;
         let tokens = AskedTokens::of(&context.query.text);
-        Ok(CandidateSet { candidates, asked, tokens, interaction, vector: dense.vector })
+        Ok(CandidateSet { candidates, asked, tokens, interaction })
     })
 }
 
@@ -75,7 +75,6 @@ pub(super) struct CandidateSet {
     pub(super) asked: AskedWords,
     pub(super) tokens: AskedTokens,
     pub(super) interaction: MaxSim<'static>,
-    pub(super) vector: Embedding,
 }
 
 /// What the words of the question find in some documents, in the order that these come in.

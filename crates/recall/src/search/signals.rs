@@ -11,7 +11,6 @@ use super::evidence::SpeakerRole;
 use super::fusion::{Arm, Fusion, ONE};
 use super::retrievers::CandidateSet;
 use super::scoring::{Candidate, SAME, join};
-use super::windows::best_window;
 use crate::embedding;
 use crate::embedding::SIM_ONE;
 use crate::ranker::{Feature, FeatureRow};
@@ -137,12 +136,9 @@ fn meaning(s: &mut FeatureRow, candidate: &Candidate, all: &CandidateRange) {
     s.set(Feature::MeaningAfter, thousandths(near.after, one));
 }
 
-/// What the wording says: its best lines, its first sentence, what the question wants of it.
+/// What the wording says: its first sentence, its longest run, what the question wants of it.
 fn wording(s: &mut FeatureRow, candidate: &Candidate, gathered: &CandidateSet) {
     let tokens = &gathered.tokens;
-    let window = best_window(gathered, &candidate.passages);
-    s.set(Feature::Window, window.interaction);
-    s.set(Feature::WindowMeaning, window.meaning);
     let cues = tokens.cues(candidate.passages.passages());
     let (opening, shared) = cues.opening;
     s.set(Feature::Opening, thousandths(shared, tokens.len()));
