@@ -36,14 +36,6 @@ impl Mind {
             Ok(gathered) => gathered,
             Err(why) => return self.bulletin_ended(run, Err(why), now, chance),
         };
-        let mut out = Vec::new();
-        if *audience == Audience::Owner
-            && let Some(pass) = self.warming.take()
-        {
-            // What rules say stands from here on; a model may take its time.
-            let warm = self.warmup.step_done(pass, WarmStep::Bulletin, Ok(()), now);
-            out.extend(self.warmup_effects(warm, now));
-        }
         let settings = &self.settings.bulletin;
         let model = if self.provider.is_some() { model } else { ModelUse::Never };
         let step = match audience {
@@ -53,23 +45,7 @@ impl Mind {
                 .adopt(&self.owner, &gathered, run, settings, now)
                 .unwrap_or_else(|| self.shared.gathered(&gathered, run, model, settings, now)),
         };
-        out.extend(self.bulletin_effects(bulletin_run, step, now, chance));
-        out
-    }
-
-    /// Memories changed: what rules say of them is published at once. No model is asked, and no job runs.
-    pub fn refresh(
-        &mut self,
-        gathered: &BulletinInput,
-        run: &str,
-        now: Millis,
-    ) -> Option<Box<Bulletin>> {
-        let settings = &self.settings.bulletin;
-        let state = match gathered.audience {
-            Audience::Owner => &mut self.owner,
-            Audience::Shared => &mut self.shared,
-        };
-        state.gathered(gathered, run, ModelUse::Never, settings, now).publish
+        self.bulletin_effects(bulletin_run, step, now, chance)
     }
 
     /// Memories changed: what rules say of them is published at once. No model is asked, and no job runs.
