@@ -14,7 +14,7 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use kernel::actor::ActorName;
 use service::Caller;
-use talents::chronicle::{DaySource, SourceLine, SourceSegment};
+use talents::chronicle::{DaySource, SegmentLine, SourceSegment};
 use talents::{Day, Segment};
 
 use crate::host::Host;
@@ -110,7 +110,7 @@ fn stretches(
     zone: &TimeZone,
     now: i64,
 ) -> Vec<SourceSegment> {
-    let mut found: Vec<(Zoned, Zoned, Vec<SourceLine>)> = Vec::new();
+    let mut found: Vec<(Zoned, Zoned, Vec<SegmentLine>)> = Vec::new();
     for turn in turns.iter().filter(|turn| !turn.undone) {
         let Some(at) = turn.at.as_deref().and_then(|at| at.parse::<Timestamp>().ok()) else {
             continue;
@@ -125,9 +125,9 @@ fn stretches(
             };
             let text = item.text.trim().to_owned();
             let at = at.strftime("%H:%M:%S").to_string();
-            (!text.is_empty()).then(|| SourceLine { at, speaker: speaker.to_owned(), text })
+            (!text.is_empty()).then(|| SegmentLine { at, speaker: speaker.to_owned(), text })
         });
-        let lines: Vec<SourceLine> = lines.collect();
+        let lines: Vec<SegmentLine> = lines.collect();
         if lines.is_empty() {
             continue;
         }
@@ -148,7 +148,7 @@ fn stretches(
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
         .collect();
-    let segment = |(start, end, lines): (Zoned, Zoned, Vec<SourceLine>)| {
+    let segment = |(start, end, lines): (Zoned, Zoned, Vec<SegmentLine>)| {
         if end.timestamp().as_second() + GAP_SECONDS > now {
             return None;
         }

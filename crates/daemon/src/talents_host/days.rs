@@ -57,12 +57,12 @@ pub(super) struct Days {
     day: Mutex<Option<Day>>,
     /// The day on which old run logs last made room.
     swept: Mutex<Option<Day>>,
-    taken: Arc<Mutex<LastTaken>>,
+    taken: Arc<Mutex<TakeMemo>>,
 }
 
 /// What was last taken in from agents, so that it is not read again and again.
 #[derive(Debug, Default)]
-struct LastTaken {
+struct TakeMemo {
     /// What sessions there were lately.
     signature: String,
     at: Option<Instant>,
@@ -71,7 +71,7 @@ struct LastTaken {
     forgotten: u64,
 }
 
-impl LastTaken {
+impl TakeMemo {
     /// Whether everything is to be looked through now, or what is new, or nothing.
     fn scope(&mut self, signature: String, forgotten: u64) -> Option<bool> {
         let now = Instant::now();

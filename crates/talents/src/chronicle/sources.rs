@@ -22,7 +22,7 @@ const FILE_BYTES_MAX: usize = 1024 * 1024;
 
 /// Something that was said or done.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct SourceLine {
+pub struct SegmentLine {
     /// HH:MM:SS in the user's zone.
     pub at: String,
     pub speaker: String,
@@ -39,7 +39,7 @@ pub struct SourceSegment {
     /// What it is about, if that is the name of a facet.
     pub project: Option<String>,
     pub title: Option<String>,
-    pub lines: Vec<SourceLine>,
+    pub lines: Vec<SegmentLine>,
 }
 
 /// Keeps a record of days.
@@ -189,7 +189,7 @@ mod tests {
             name: name.to_owned(),
             project: Some("work".to_owned()),
             title: Some("Release".to_owned()),
-            lines: vec![SourceLine {
+            lines: vec![SegmentLine {
                 at: "12:00:05".into(),
                 speaker: "user".into(),
                 text: text.into(),

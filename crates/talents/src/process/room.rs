@@ -59,7 +59,7 @@ fn message_tokens(message: &ChatMessage) -> u64 {
 
 /// What was granted for one request.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Granted {
+pub(super) struct TokenGrant {
     /// Of the request itself.
     pub(super) asked: u64,
     /// Of the answer.
@@ -80,7 +80,7 @@ impl TurnLoop<'_> {
     }
 
     /// Makes the request fit, and has it granted.
-    pub(super) async fn make_room(&mut self) -> Result<Granted, RunError> {
+    pub(super) async fn make_room(&mut self) -> Result<TokenGrant, RunError> {
         let (mut asked, mut answer) = (request_tokens(&self.call), self.answer_room());
         // A command line tool keeps its own conversation within its own window.
         if !self.provider.is_cli() {
@@ -102,7 +102,7 @@ impl TurnLoop<'_> {
         {
             *most = (*most).min(u32::try_from(granted).unwrap_or(u32::MAX));
         }
-        Ok(Granted { asked, answer: granted })
+        Ok(TokenGrant { asked, answer: granted })
     }
 
     /// Has a request and so much of an answer granted; gives what of the answer was.

@@ -15,7 +15,7 @@ use super::handover::Successor;
 use super::prepare::PreparedRun;
 use super::relay::EventRelay;
 use super::request::TalentRequest;
-use super::room::{ANSWER_TOKENS_MIN, Granted};
+use super::room::{ANSWER_TOKENS_MIN, TokenGrant};
 use super::toolbox::Citations;
 use super::{TalentProcess, fallback, schema};
 use llm::models::{ModelChoice, estimate};
@@ -319,7 +319,7 @@ impl TurnLoop<'_> {
     async fn attend(
         &self,
         provider: &Arc<dyn Provider>,
-        granted: Granted,
+        granted: TokenGrant,
         sender: mpsc::Sender<ProviderEvent>,
         seen: &mut mpsc::Receiver<ProviderEvent>,
     ) -> Result<Attended, RunError> {

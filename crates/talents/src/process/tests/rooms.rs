@@ -137,13 +137,13 @@ impl Toolbox for Purse {
 async fn a_budget_stops_a_run_between_requests_and_in_the_stream() {
     let replies = (0..40).map(|n| Ok(reply(&format!("Notes {n}")))).collect();
     let mut stage = staged(replies, 4);
-    stage.process.toolbox = Arc::new(Purse { limit: 9_000 });
+    stage.process.toolbox = Arc::new(Purse { limit: 7_500 });
     let events = stage.one(refreshed()).await;
     let error = events.last().unwrap();
     assert_eq!(error["reason_code"], "budget_exhausted", "{error}");
     let spent: u64 =
         events.iter().filter_map(|event| event["usage"]["total_tokens"].as_u64()).sum();
-    assert!(spent <= 9_000, "{spent}");
+    assert!(spent <= 7_500, "{spent}");
     // One answer that is far longer than what was granted.
     let endless = "word ".repeat(40_000);
     let mut stage = super::stage(vec![Ok(reply(&endless))], &segment());
