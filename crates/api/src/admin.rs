@@ -111,6 +111,31 @@ pub enum AdminQuestion {
     RefreshBulletin,
     Patterns,
     Breakers,
+    /// "close the breakers", "reset": what was left alone is tried again.
+    Reset,
+    /// "how many memories are there"
+    Counts,
+    /// "which projects are there"
+    Projects,
+    /// "are there contradictions": what needs attention.
+    Audit,
+    /// "what is about to be put away"
+    Due,
+    /// "keep memory 12"
+    Keep {
+        id: u64,
+    },
+    /// "what did maintenance do", "what was put away last night"
+    LastRun,
+    /// "undo the last run"
+    UndoLast,
+    /// "update memory 12: …"
+    Update {
+        id: u64,
+        text: String,
+    },
+    /// "is the system healthy"
+    Health,
     /// "are you ready", "status"
     Status,
     Help,

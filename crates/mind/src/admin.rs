@@ -9,7 +9,7 @@
 pub use api::admin::{AdminQuestion, ProcessKind};
 
 /// What can be asked, for people.
-pub const EXAMPLES: [&str; 16] = [
+pub const EXAMPLES: [&str; 24] = [
     "show me recent memory activity",
     "what is running",
     "list channels",
@@ -26,6 +26,14 @@ pub const EXAMPLES: [&str; 16] = [
     "budget",
     "explain the bulletin",
     "status",
+    "is the system healthy",
+    "how many memories are there",
+    "which projects are there",
+    "are there contradictions",
+    "what is about to be put away",
+    "keep memory 12",
+    "what was put away last night",
+    "undo the last run",
 ];
 
 /// Activity shown if nobody says how much.
@@ -56,7 +64,9 @@ pub fn parse(text: &str) -> AdminQuestion {
             "the ",
         ],
     );
-    if let Some(question) = prefixed(lower, &tail).or_else(|| process(lower, &tail)) {
+    if let Some(question) =
+        about_runs(lower, &has).or_else(|| prefixed(lower, &tail)).or_else(|| process(lower, &tail))
+    {
         return question;
     }
     match plain {
@@ -69,6 +79,12 @@ pub fn parse(text: &str) -> AdminQuestion {
         "bulletin" => return AdminQuestion::Bulletin,
         "patterns" => return AdminQuestion::Patterns,
         "breakers" | "circuit breakers" => return AdminQuestion::Breakers,
+        "reset" | "reset breakers" | "close breakers" | "close the breakers" => {
+            return AdminQuestion::Reset;
+        }
+        "projects" => return AdminQuestion::Projects,
+        "counts" | "statistics" | "stats" => return AdminQuestion::Counts,
+        "health" => return AdminQuestion::Health,
         "status" | "are you ready" | "readiness" | "how are you" => return AdminQuestion::Status,
         "kill switch on" | "stop all models" => return AdminQuestion::KillSwitch { on: true },
         "kill switch off" | "allow models" => return AdminQuestion::KillSwitch { on: false },
@@ -78,6 +94,9 @@ pub fn parse(text: &str) -> AdminQuestion {
         let number = lower.split_whitespace().find_map(|word| word.parse().ok());
         let limit = number.unwrap_or(ACTIVITY_DEFAULT).clamp(1, ACTIVITY_MAX);
         return AdminQuestion::RecentActivity { limit };
+    }
+    if let Some(question) = in_words(&has) {
+        return question;
     }
     if has("running") || has("processes") {
         return AdminQuestion::Running;
@@ -92,6 +111,59 @@ pub fn parse(text: &str) -> AdminQuestion {
         return AdminQuestion::Budget;
     }
     AdminQuestion::Unclear { text: text.to_owned() }
+}
+
+/// Sentences about what was changed by itself. They come first, because "undo" also begins the name of a run.
+fn about_runs(lower: &str, has: &dyn Fn(&str) -> bool) -> Option<AdminQuestion> {
+    let last = has("last") || has("latest") || has("previous");
+    if lower.starts_with("undo") && last && (has("run") || has("maintenance") || has("changes")) {
+        return Some(AdminQuestion::UndoLast);
+    }
+    let asks = has("what") || has("which") || has("show");
+    let away = has("away") && (has("put") || has("was") || has("were"));
+    let soon = has("about") || has("soon") || has("next") || has("due") || has("will");
+    if asks && (away || has("due")) && soon {
+        return Some(AdminQuestion::Due);
+    }
+    let done = has("did") || has("done") || has("changed") || has("forgotten") || has("pruned");
+    let by_itself = has("maintenance") || has("itself") || has("night") || has("mind");
+    (asks && ((done && by_itself) || away)).then_some(AdminQuestion::LastRun)
+}
+
+/// Questions that are known by a few of their words.
+fn in_words(has: &dyn Fn(&str) -> bool) -> Option<AdminQuestion> {
+    let any = |words: &[&str]| words.iter().any(|word| has(word));
+    if any(&["contradiction", "contradictions", "contradict", "conflicts", "attention"]) {
+        return Some(AdminQuestion::Audit);
+    }
+    if any(&["healthy", "health", "wrong", "ok", "okay"]) {
+        return Some(AdminQuestion::Health);
+    }
+    if (has("how") && has("many")) || any(&["count", "total"]) {
+        let counted = any(&["memories", "sessions", "facts", "decisions", "entries", "there"]);
+        if counted && !has("tokens") && !has("channels") && !has("workers") {
+            return Some(AdminQuestion::Counts);
+        }
+    }
+    if has("projects") {
+        return Some(AdminQuestion::Projects);
+    }
+    if any(&["stuck", "hanging"]) || (has("workers") && any(&["which", "what", "how", "list"])) {
+        return Some(AdminQuestion::Workers);
+    }
+    if has("channels") || has("conversations") {
+        return Some(AdminQuestion::Channels);
+    }
+    if any(&["jobs", "scheduled"]) {
+        return Some(AdminQuestion::Jobs);
+    }
+    if any(&["breaker", "breakers"]) {
+        return Some(AdminQuestion::Breakers);
+    }
+    if any(&["patterns", "repeats", "habits"]) {
+        return Some(AdminQuestion::Patterns);
+    }
+    any(&["money", "spend", "spending", "expensive", "dollars"]).then_some(AdminQuestion::Budget)
 }
 
 fn strip_any<'a>(text: &'a str, starts: &[&str]) -> &'a str {
@@ -111,6 +183,18 @@ fn prefixed(lower: &str, tail: &dyn Fn(&str) -> String) -> Option<AdminQuestion>
     }
     if let Some(text) = after(&["remember that ", "remember: ", "remember "]) {
         return Some(AdminQuestion::Remember { text });
+    }
+    if let Some(rest) = after(&["update memory ", "change memory ", "correct memory "]) {
+        let (id, text) = rest.split_once([':', ' '])?;
+        let text = text.trim().trim_start_matches("to ").trim_start_matches(':').trim();
+        let id = id.trim().trim_start_matches('#').parse().ok()?;
+        return (!text.is_empty()).then(|| AdminQuestion::Update { id, text: text.to_owned() });
+    }
+    if let Some(id) = number(&["keep memory ", "keep #", "keep "]) {
+        return Some(AdminQuestion::Keep { id });
+    }
+    if let Some(id) = number(&["delete memory ", "delete #", "remove memory "]) {
+        return Some(AdminQuestion::Forget { id });
     }
     if let Some(id) = number(&["forget memory ", "forget #"]) {
         return Some(AdminQuestion::Forget { id });
@@ -216,6 +300,57 @@ mod tests {
         }
         for example in EXAMPLES {
             assert!(!matches!(parse(example), AdminQuestion::Unclear { .. }), "{example}");
+        }
+    }
+
+    // T22: what operators ask, in their words
+    #[test]
+    fn the_questions_of_operators_are_understood() {
+        use AdminQuestion as Q;
+        let memory = |id| Q::Memory { id };
+        let questions: [(&str, Q); 36] = [
+            ("list channels", Q::Channels),
+            ("which channels are open?", Q::Channels),
+            ("show me the conversations", Q::Channels),
+            ("show memory 12", memory(12)),
+            ("why was memory 12 forgotten?", memory(12)),
+            ("history of memory #12", memory(12)),
+            ("how much did we spend today?", Q::Budget),
+            ("how many tokens were spent today", Q::Budget),
+            ("how much money is left", Q::Budget),
+            ("how many memories are there?", Q::Counts),
+            ("count the memories", Q::Counts),
+            ("statistics", Q::Counts),
+            ("which workers are stuck?", Q::Workers),
+            ("is anything stuck?", Q::Workers),
+            ("list workers", Q::Workers),
+            ("what did maintenance do?", Q::LastRun),
+            ("what was put away last night?", Q::LastRun),
+            ("what was forgotten by itself?", Q::LastRun),
+            ("what is about to be put away?", Q::Due),
+            ("what will be put away next?", Q::Due),
+            ("keep memory 12", Q::Keep { id: 12 }),
+            ("undo the last run", Q::UndoLast),
+            ("undo the last maintenance", Q::UndoLast),
+            ("is the system healthy?", Q::Health),
+            ("is everything ok?", Q::Health),
+            ("which projects are there?", Q::Projects),
+            ("list projects", Q::Projects),
+            ("are there contradictions?", Q::Audit),
+            ("what needs attention?", Q::Audit),
+            (
+                "update memory 12: deploys happen on Tuesdays",
+                Q::Update { id: 12, text: "deploys happen on Tuesdays".into() },
+            ),
+            ("delete memory 12", Q::Forget { id: 12 }),
+            ("restore memory 12", Q::Restore { id: 12 }),
+            ("which jobs are scheduled?", Q::Jobs),
+            ("which breakers are open?", Q::Breakers),
+            ("reset", Q::Reset),
+            ("what patterns were found?", Q::Patterns),
+        ];
+        for (text, question) in questions {
+            assert_eq!(parse(text), question, "{text}");
         }
     }
 

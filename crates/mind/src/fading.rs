@@ -111,11 +111,12 @@ pub fn kept_because(row: &MemoryRow) -> Option<&'static str> {
             | MemoryType::Preference
             | MemoryType::Goal
     );
+    let is_imported = version.provenance.source == Source::Imported;
     let rules = [
         (head.pinned, "it is pinned"),
         (head.tags.iter().any(|tag| tag == KEPT_TAG), "somebody asked to keep it"),
         (bound, "it binds"),
-        (version.provenance.source == Source::Imported, "it was imported"),
+        (is_imported || (!generated && version.provenance.origin.is_some()), "it was imported"),
         (!captured, "it was saved on purpose"),
         (!generated && version.n > 1, "it was rewritten"),
         (!generated && head.topic_key.is_some(), "it is the word on its topic"),

@@ -4,15 +4,21 @@ use api::activity::ActivityRequest;
 use api::admin::ProcessKind;
 use api::bulletin::BulletinRequest;
 use api::channel::ChannelListRequest;
-use api::mind::{BudgetRequest, JobsRequest, PauseJobRequest, RunJobRequest, RunsRequest};
+use api::health::HealthRequest;
+use api::mind::{
+    BudgetRequest, EVENTS_MAX, JobsRequest, PauseJobRequest, RunJobRequest, RunsRequest,
+    ShowRunRequest, UndoRequest,
+};
 use api::read::{GetRequest, ListRequest};
 use api::render::model::{self, ModelReader};
 use api::render::people;
 use api::render::untrusted::{line, lines};
 use api::search::SearchRequest;
 use api::session::{SessionGetRequest, SessionListRequest};
+use api::stats::StatsRequest;
+use kernel::memory::Millis;
 use mind::supervision::{ProcessId, ProcessStatus};
-use serde_json::json;
+use serde_json::{Value, json};
 use service::caller::Caller;
 use service::error::Result;
 
@@ -109,8 +115,94 @@ impl Host {
                 self.service.session_get(caller, SessionGetRequest { id: id.to_owned() })?;
             return Ok((people::session(&session), value(&session)?));
         }
+        if let Some(reply) = self.ended_reply(caller, &process)? {
+            return Ok(reply);
+        }
         Err(mind::error::MindError::UnknownProcess { process: process.kind.name(), id: process.id }
             .into())
+    }
+
+    /// What is known of a process that ended within the last day.
+    fn ended_reply(&self, caller: &Caller, process: &ProcessId) -> Result<Option<AdminReply>> {
+        let since = caller.now()?.get().saturating_sub(kernel::salience::DAY_MS);
+        let key = format!("{}_id", process.kind.name());
+        let its = |event: &Value| {
+            let recent = event["at_unix_ms"].as_i64().is_some_and(|at| at >= since);
+            let id = event[&key].as_str().or(event["process"]["id"].as_str());
+            recent && id == Some(process.id.as_str())
+        };
+        let mut events = self.process_events(caller, EVENTS_MAX)?;
+        events.retain(its);
+        let Some(last) = events.last() else { return Ok(None) };
+        let at = |event: &Value| Millis(event["at_unix_ms"].as_i64().unwrap_or_default()).rfc3339();
+        let head = format!(
+            "{} {} ended, last heard of {}:",
+            process.kind.name(),
+            line(&process.id),
+            at(last)
+        );
+        let lines = events.iter().rev().take(LIST).rev().map(|event| {
+            let name = event["event"].as_str().or(event["record"].as_str()).unwrap_or("event");
+            let said = ["task", "status", "result", "error", "why"];
+            let said = said.iter().find_map(|key| event[*key].as_str()).unwrap_or_default();
+            format!("{} {} {}", at(event), line(&name.replace('_', " ")), line(said))
+        });
+        Ok(Some((listed(&head, lines), json!({ "events": events }))))
+    }
+
+    pub(super) fn counts_reply(&self, caller: &Caller) -> Result<AdminReply> {
+        let stats = self.service.stats(caller, StatsRequest {})?;
+        let head = format!(
+            "{} memories, {} archived, {} forgotten; {} sessions, {} prompts, {} relations:",
+            stats.observations,
+            stats.archived,
+            stats.forgotten,
+            stats.sessions,
+            stats.prompts,
+            stats.edges
+        );
+        let types = stats.by_type.iter().map(|(name, count)| format!("{count} {}", line(name)));
+        Ok((listed(&head, types), value(&stats)?))
+    }
+
+    pub(super) fn health_reply(&self, caller: &Caller) -> Result<AdminReply> {
+        let health = self.service.health(caller, HealthRequest {})?;
+        let jobs = self.mind_jobs(caller, JobsRequest {})?;
+        let actors = health.actors.iter().map(|one| match &one.problem {
+            None => format!("{}: sound, {} memories", line(&one.actor), one.memories),
+            Some(problem) => format!("{}: {}", line(&one.actor), line(&problem.message)),
+        });
+        let sick = health.actors.iter().filter(|one| one.problem.is_some()).count();
+        let failing = jobs.jobs.iter().filter(|job| job.breaker != "closed").count()
+            + jobs.breakers.iter().filter(|breaker| breaker.state != "closed").count();
+        let head = match sick + failing {
+            0 => format!("Healthy; warm-up: {}.", jobs.warmup.state),
+            _ => format!("{sick} memories and {failing} jobs, providers or tools have a problem:"),
+        };
+        let data = json!({ "health": health, "jobs": jobs });
+        Ok((listed(&head, actors), data))
+    }
+
+    /// What the last run that changed something did.
+    pub(super) fn last_run_reply(&self, caller: &Caller) -> Result<AdminReply> {
+        let runs = self.mind_runs(caller, RunsRequest::default())?;
+        let Some(last) = runs.runs.iter().find(|run| run.job == mind::maintenance::JOB) else {
+            return Ok(("Maintenance has changed nothing yet.".to_owned(), value(&runs)?));
+        };
+        let run = self.mind_show(caller, ShowRunRequest { run: last.run.clone() })?;
+        Ok((people::run(&run), value(&run)?))
+    }
+
+    /// Takes back the newest run that was not taken back yet.
+    pub(super) fn undo_last_reply(&self, caller: &Caller) -> Result<AdminReply> {
+        let runs = self.mind_runs(caller, RunsRequest::default())?;
+        let last = runs.runs.iter().find(|run| !run.undone && run.job != "undo");
+        let Some(last) = last else {
+            return Ok(("There is no run to undo.".to_owned(), value(&runs)?));
+        };
+        let request = UndoRequest { run: last.run.clone(), dry_run: false };
+        let undone = self.mind_undo(caller, request)?;
+        Ok((people::undone(&undone), value(&undone)?))
     }
 
     pub(super) fn cancel_reply(
@@ -212,5 +304,6 @@ impl Host {
 fn process_line(process: &ProcessStatus) -> String {
     let ProcessStatus { process, about, phase, status, .. } = process;
     let (about, status) = (line(about), line(status));
-    format!("{} {} {about} {status} ({phase:?})", process.kind.name(), line(&process.id))
+    let (kind, id, phase) = (process.kind.name(), line(&process.id), line(&phase.name()));
+    format!("{kind} {id} {about} {status} ({phase})")
 }

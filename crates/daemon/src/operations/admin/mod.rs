@@ -10,11 +10,13 @@ use std::time::Duration;
 use api::admin::{
     AdminAnswer, AdminQuestion, AdminQuestionRequest, AdminRequest, MESSAGE_BYTES_MAX, ProcessKind,
 };
-use api::change::{DeleteRequest, RestoreRequest};
-use api::mind::UndoRequest;
+use api::audit::AuditRequest;
+use api::change::{DeleteRequest, RestoreRequest, UpdateRequest};
+use api::mind::{DueRequest, KeepRequest, ResetRequest, UndoRequest};
 use api::render::{model, people, untrusted};
 use api::run::RunRequest;
 use api::save::SaveRequest;
+use api::stats::ProjectsRequest;
 use kernel::actor::ActorName;
 use mind::admin::{EXAMPLES, parse};
 use serde::Serialize;
@@ -161,6 +163,35 @@ impl Host {
             AdminQuestion::ExplainBulletin => self.bulletin_reply(caller, false, true),
             AdminQuestion::RefreshBulletin => self.bulletin_reply(caller, true, false),
             AdminQuestion::Patterns => self.patterns_reply(caller),
+            AdminQuestion::Reset => {
+                let answer = self.mind_reset(caller, ResetRequest {})?;
+                Ok((people::reset(&answer), value(&answer)?))
+            }
+            AdminQuestion::Counts => self.counts_reply(caller),
+            AdminQuestion::Projects => {
+                let answer = self.service.projects(caller, ProjectsRequest {})?;
+                Ok((people::projects(&answer), value(&answer)?))
+            }
+            AdminQuestion::Audit => {
+                let answer = self.service.audit(caller, AuditRequest::default())?;
+                Ok((people::audit(&answer), value(&answer)?))
+            }
+            AdminQuestion::Due => {
+                let answer = self.mind_due(caller, DueRequest {})?;
+                Ok((people::due(&answer), value(&answer)?))
+            }
+            AdminQuestion::Keep { id } => {
+                let answer = self.mind_keep(caller, KeepRequest { ids: vec![id] })?;
+                Ok((people::kept(&answer), value(&answer)?))
+            }
+            AdminQuestion::LastRun => self.last_run_reply(caller),
+            AdminQuestion::UndoLast => self.undo_last_reply(caller),
+            AdminQuestion::Update { id, text } => {
+                let request = UpdateRequest { id, content: Some(text), ..UpdateRequest::default() };
+                let changed = self.service.update(caller, request)?;
+                Ok((format!("#{id} was updated"), value(&changed)?))
+            }
+            AdminQuestion::Health => self.health_reply(caller),
             AdminQuestion::Help => Ok((help("You can ask:"), json!({ "examples": EXAMPLES }))),
             AdminQuestion::Unclear { text } => Ok(unclear(&text, "")),
         }
