@@ -181,5 +181,5 @@ fn days_tags_and_entries_are_counted_and_settings_are_set_and_taken_back() {
         settings["settings"].as_array().unwrap().iter().find(|s| s["key"] == key).cloned().unwrap()
     };
     assert_eq!(of("memory.dedup_minutes")["origin"], "default");
-    problem(&set(&json!({"key": "memory.dedup_minutes", "value": "soon"})), 400, "config");
+    problem(&set(&json!({"key": "memory.dedup_minutes", "value": "soon"})), 422, "config");
 }
