@@ -57,8 +57,8 @@ pub(crate) fn kind_of(error: &tokio_postgres::Error) -> FailureKind {
     }
 }
 
-/// Classes 40 (serialization), 53 (resources) and 55 (locks) may pass; a server that shuts down, starts or turned into a
-/// standby may have committed before it said so.
+/// Classes 40 (serialization), 53 (resources) and 55 (locks) may pass; a server that shuts down, starts or turned into
+/// a standby may have committed before it said so.
 fn kind_of_code(code: &str) -> FailureKind {
     match code {
         "23505" => FailureKind::Taken,

@@ -28,30 +28,6 @@ const READ_BYTES_MAX: i64 = 8 << 20;
 /// Threads that talk to the database.
 const THREADS: usize = 2;
 
-pub(crate) const APPEND: &str = "
-WITH written AS (
-  INSERT INTO cortex.journal (actor, seq, entry)
-  SELECT $1::text, fresh.seq, fresh.entry FROM unnest($4::int8[], $5::bytea[]) AS fresh (seq, entry)
-  WHERE $2::int8 = 0
-     OR EXISTS (SELECT 1 FROM cortex.journal AS past WHERE past.actor = $1 AND past.seq = $2 AND past.entry = $3::bytea)
-  RETURNING seq
-), bodies AS (
-  INSERT INTO cortex.body (actor, seq, sealed)
-  SELECT $1, fresh.seq, fresh.sealed FROM unnest($6::int8[], $7::bytea[]) AS fresh (seq, sealed)
-  WHERE EXISTS (SELECT 1 FROM written)
-), erased AS (
-  DELETE FROM cortex.body WHERE actor = $1 AND seq = ANY ($8::int8[]) AND EXISTS (SELECT 1 FROM written)
-)
-SELECT count(*) FROM written";
-
-pub(crate) const READ: &str = "
-SELECT seq, entry, sealed FROM (
-  SELECT j.seq, j.entry, b.sealed,
-         sum(octet_length(j.entry) + coalesce(octet_length(b.sealed), 0)) OVER (ORDER BY j.seq) AS bytes
-  FROM cortex.journal AS j LEFT JOIN cortex.body AS b ON b.actor = j.actor AND b.seq = j.seq
-  WHERE j.actor = $1::text AND j.seq >= $2::int8 ORDER BY j.seq LIMIT $3::int8
-) AS part WHERE bytes <= $4::int8 OR seq = $2 ORDER BY seq";
-
 /// The ledger of a database.
 pub struct PostgresLedger {
     pub(crate) pool: Pool,

@@ -1,8 +1,8 @@
 //! This node: its heartbeat, its place among the others, and requests that it passes on to the node of their actor.
 //!
-//! What must stay true: a request is passed on once. If the other node cannot be reached, it is answered here: placement
-//! is for warm caches, the ledger alone keeps entries apart. A request that changes something is passed on with a key
-//! that makes it happen once, so that answering it here after all is safe.
+//! What must stay true: a request is passed on once. If the other node cannot be reached, it is answered here:
+//! placement is for warm caches, the ledger alone keeps entries apart. A request that changes something is passed
+//! on with a key that makes it happen once, so that answering it here after all is safe.
 
 use std::collections::HashMap;
 use std::path::PathBuf;

@@ -17,9 +17,8 @@ use tokio_postgres::{Client, Row, Statement};
 
 use crate::counters::{LedgerCounters, add};
 use crate::error::{Error, FailureKind, Result, kind_of, text_of};
-use crate::ledger::{APPEND, READ};
-use crate::schema::VERSION;
 use crate::settings::{CONNECT_WAIT, LedgerSettings, QUESTION_WAIT, STATEMENT_WAIT};
+use crate::tables::{APPEND, READ, VERSION};
 use crate::tls::DatabaseTls;
 
 const BARRIER: &str = "INSERT INTO cortex.barrier (name, n) VALUES ($1, 1) \

@@ -1,18 +1,19 @@
 //! The tables of a ledger, in SQL that engines with PostgreSQL's protocol have in common.
 //!
-//! `journal` and `body` are the truth; everything else can be lost without losing a memory. No advisory locks, triggers,
-//! extensions or serial columns. Bodies are keyed by their entry and not by their hash, so that erasing one never takes
-//! away another that says the same.
+//! `journal` and `body` are the truth; everything else can be lost without losing a memory. No advisory locks,
+//! triggers, extensions or serial columns. Bodies are keyed by their entry and not by their hash, so that erasing one
+//! never takes away another that says the same.
 
 use proof::journal::SCHEMA;
 
 use crate::error::{Error, Result, text_of};
 use crate::pool;
 use crate::settings::LedgerSettings;
+use crate::tables;
 use crate::tokens::{self, TokenDraft, TokenRole};
 
 /// The version of the tables.
-pub const VERSION: i32 = 1;
+pub const VERSION: i32 = tables::VERSION;
 /// Parts of `journal` and `body` unless told otherwise.
 pub const PARTS_DEFAULT: u32 = 16;
 /// The most parts.

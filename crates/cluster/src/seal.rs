@@ -1,7 +1,7 @@
 //! How nodes know each other: each shows that it has the secret of the ledger, and the secret never travels.
 //!
-//! What must stay true: a seal is for one request, one sender, one receiver and one moment; the answer carries a seal of
-//! its own, so that nobody can answer for a node either.
+//! What must stay true: a seal is for one request, one sender, one receiver and one moment; the answer carries a seal
+//! of its own, so that nobody can answer for a node either.
 
 use proof::Digest;
 

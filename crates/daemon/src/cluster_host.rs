@@ -1,4 +1,4 @@
-//! A daemon that is a node: its copies follow the ledger, its cache has a bound, and its place among the others is kept.
+//! A daemon that is a node: its copies follow the ledger, its cache has a bound, its place among the others is kept.
 //!
 //! What must stay true: without a ledger nothing here runs. A copy is thrown away only if nobody uses it; it is made
 //! again from the ledger when it is wanted.

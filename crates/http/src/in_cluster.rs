@@ -19,13 +19,12 @@ use daemon::Host;
 use proof::actor::ActorName;
 use service::Delegate;
 
-use crate::input;
+use crate::input::{self, AT_LEAST};
 use crate::problem::Problem;
 use api::{DEFAULT_ACTOR, ErrorCode};
 
 const ACTOR: HeaderName = HeaderName::from_static("x-cortex-actor");
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
-pub(super) const AT_LEAST: &str = "x-cortex-at-least";
 const SIZE: HeaderName = HeaderName::from_static("x-cortex-journal-size");
 const SERVED_BY: HeaderName = HeaderName::from_static("x-cortex-served-by");
 

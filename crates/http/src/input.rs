@@ -16,13 +16,14 @@ use proof::actor::ActorName;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::in_cluster;
 use crate::problem::Problem;
 use crate::scoped;
 use api::DEFAULT_ACTOR;
 use api::{Error, ErrorCode};
 use service::{Caller, Delegate};
 
+/// How long the journal must be at least, in a cluster.
+pub(super) const AT_LEAST: &str = "x-cortex-at-least";
 /// Bytes of a body: the longest content, escaped, and what surrounds it.
 pub(super) const BODY_BYTES_MAX: usize = 4 * 1_048_576;
 /// Bytes that are read and thrown away, so that a caller who sends too much can still read why that is wrong.
@@ -173,7 +174,7 @@ pub(super) fn caller_of(parts: &Parts, by: &str) -> Result<Caller, Problem> {
     caller.actor = actor.unwrap_or(caller.actor);
     caller.idempotency_key = text("idempotency-key")?;
     caller.project = text("x-cortex-project")?;
-    caller.at_least = match text(in_cluster::AT_LEAST)? {
+    caller.at_least = match text(AT_LEAST)? {
         None => None,
         Some(size) => Some(size.trim().parse().map_err(|_| {
             Problem::bad(ErrorCode::BadHeader, "X-Cortex-At-Least is the size of a journal")

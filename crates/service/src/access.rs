@@ -282,7 +282,7 @@ pub(super) fn again_if_damaged<T>(ask: impl Fn() -> Result<T>) -> Result<T> {
     }
 }
 
-/// Asks once more if the copy of a shared ledger was given up, which opens it anew. Nobody holds it then but for a moment.
+/// Asks once more if the copy of a shared ledger was given up, which opens it anew. Others hold it for a moment only.
 fn again_if_copied_anew<T>(ask: impl Fn() -> Result<T>) -> Result<T> {
     match ask() {
         Err(error) if [ErrorCode::Corrupt, ErrorCode::Poisoned].contains(&error.code()) => ask(),

@@ -1,8 +1,8 @@
 //! Actors whose truth is in a ledger that nodes share: how fresh a copy must be, and how much one actor may write.
 //!
 //! What must stay true: without a word from the caller, an operation sees everything that was acknowledged anywhere
-//! before it began. A caller that names a journal size is satisfied with a copy of at least that size, and never gets an
-//! older one. A limit refuses what is new and never what is taken away.
+//! before it began. A caller that names a journal size is satisfied with a copy of at least that size, and never gets
+//! an older one. A limit refuses what is new and never what is taken away.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};

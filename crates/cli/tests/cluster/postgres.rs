@@ -9,11 +9,13 @@ use tempfile::TempDir;
 
 /// The programs of the server, if they are installed.
 fn programs() -> Option<PathBuf> {
-    let found = std::fs::read_dir("/usr/lib/postgresql").ok()?;
-    let mut folders: Vec<PathBuf> = found.flatten().map(|entry| entry.path().join("bin")).collect();
+    let packages = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let mut folders: Vec<PathBuf> = packages.map(|entry| entry.path().join("bin")).collect();
     folders.sort();
-    folders.extend(["/usr/local/bin".into(), "/usr/bin".into()]);
-    folders.into_iter().rev().find(|folder| folder.join("initdb").exists())
+    folders.reverse();
+    folders.extend(["/usr/bin".into(), "/usr/local/bin".into()]);
+    let needed = ["initdb", "pg_ctl", "psql", "pg_dump", "pg_basebackup"];
+    folders.into_iter().find(|folder| needed.iter().all(|name| folder.join(name).exists()))
 }
 
 /// True if it is installed. If not, that is said loudly.

@@ -1,7 +1,7 @@
 //! How many writes are acknowledged by one, two and three nodes, beside plain inserts into the same server.
 //!
-//! Always checks that everything acknowledged is there. `make bench` gives it seconds (`CORTEX_CLUSTER_BENCH`) for its figures to
-//! mean something; they are ratios of one machine on one day.
+//! Always checks that everything acknowledged is there. `make bench` gives it seconds (`CORTEX_CLUSTER_BENCH`) for its
+//! figures to mean something; they are ratios of one machine on one day.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;

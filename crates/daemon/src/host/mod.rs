@@ -107,7 +107,10 @@ impl Host {
 
     /// True if the mind of this actor is at work here: in a cluster, each has one node.
     pub(crate) fn tends(&self, actor: &str) -> bool {
-        self.node().is_none_or(|node| node.is_here(actor))
+        // A copy that nobody uses is not made for its mind.
+        let is_open =
+            || self.service.home().open_actors().iter().any(|open| open.as_str() == actor);
+        self.node().is_none_or(|node| node.is_here(actor) && is_open())
     }
 
     pub fn folder(&self) -> &Path {

@@ -172,7 +172,8 @@ pub const KEYS: &[Key] = &[
         name: "ledger.advertise",
         kind: Kind::Text,
         default: || json!(""),
-        about: "Address at which other nodes reach this one, such as https://node-1:7438; derived from http.host and the port if empty",
+        about: "Address at which other nodes reach this one, such as https://node-1:7438; derived from \
+                http.host and the port if empty",
     },
     Key {
         name: "ledger.ca_file",
@@ -226,7 +227,8 @@ pub const KEYS: &[Key] = &[
         name: "ledger.url",
         kind: Kind::Text,
         default: || json!(""),
-        about: "PostgreSQL database that holds the journals of all nodes, such as postgres://cortex@db/cortex; empty: this home holds its own",
+        about: "PostgreSQL database that holds the journals of all nodes, such as \
+                postgres://cortex@db/cortex; empty: this home holds its own",
     },
     Key {
         name: "ledger.writes_per_second",

@@ -18,8 +18,9 @@ use crate::wiring::ledger::{self, OpenLedger};
 
 /// Many machines, one memory: a ledger in PostgreSQL that nodes share.
 ///
-/// `cortex ledger init URL` makes it once; `cortex serve --ledger URL` on each machine then serves it. Every request needs
-/// a token: init prints the administrator's, `cortex ledger token issue` makes others. docs/cluster.md tells the rest.
+/// `cortex ledger init URL` makes it once; `cortex serve --ledger URL` on each machine then serves it. Every request
+/// needs a token: init prints the administrator's, `cortex ledger token issue` makes others.
+/// docs/cluster.md tells the rest.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex ledger init postgres://cortex@db/cortex
@@ -34,9 +35,11 @@ pub(crate) struct LedgerArgs {
 
 #[derive(Subcommand, Debug)]
 enum LedgerStep {
-    /// Makes the tables, and a token of an administrator that is printed once. JSON: {token, token_id, ledger, new, version}
+    /// Makes the tables, and a token of an administrator that is printed once. JSON: {token, token_id, ledger, new,
+    /// version}
     Init(InitArgs),
-    /// Whether the database answers, how fast it commits, actors and nodes. JSON: {ledger, version, commit_ms, actors, nodes}
+    /// Whether the database answers, how fast it commits, actors and nodes. JSON: {ledger, version, commit_ms, actors,
+    /// nodes}
     Status(PlaceArgs),
     /// The nodes of the last day. JSON: [{name, url, alive, seen_ms_ago, version, open_actors, lag}]
     Nodes(PlaceArgs),

@@ -1,0 +1,113 @@
+//! Telling the other nodes what grew, and hearing of them, for as long as the ledger is there.
+
+use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::time::sleep;
+use tokio_postgres::AsyncMessage;
+
+use crate::error::{Error, Result, text_of};
+use crate::ledger::PostgresLedger;
+use crate::news::{Growth, WAITING_MAX, read};
+
+/// How long news is gathered.
+const GATHER: Duration = Duration::from_millis(10);
+/// Between two tries to listen.
+const LISTEN_PAUSE: Duration = Duration::from_secs(2);
+const CHANNEL: &str = "cortex_journal";
+
+impl PostgresLedger {
+    /// Sends news and hears of others' from now on. An engine without notifications is left alone; look for yourself.
+    pub fn follow(self: &Arc<PostgresLedger>) -> mpsc::Receiver<Growth> {
+        let (heard, growth) = mpsc::channel(WAITING_MAX);
+        self.news.is_sent.store(true, Ordering::Relaxed);
+        self.spawn(send(Arc::downgrade(self)));
+        self.spawn(listen(Arc::downgrade(self), heard));
+        growth
+    }
+
+    /// True while news of other nodes comes by itself.
+    pub fn is_listening(&self) -> bool {
+        self.news.is_heard.load(Ordering::Relaxed)
+    }
+}
+
+async fn send(ledger: Weak<PostgresLedger>) {
+    while let Some(ledger) = ledger.upgrade() {
+        // A node that ends is not kept by its own news.
+        let _ = tokio::time::timeout(Duration::from_secs(1), ledger.news.more.notified()).await;
+        let told = ledger.news.take();
+        if told.is_empty() {
+            continue;
+        }
+        sleep(GATHER).await;
+        let mut told: BTreeMap<String, i64> = told.into_iter().collect();
+        told.extend(ledger.news.take());
+        let lines: Vec<String> = told
+            .into_iter()
+            .map(|(actor, size)| format!("{} {actor} {size}", ledger.instance))
+            .collect();
+        let sql = "SELECT pg_notify($1, line) FROM unnest($2::text[]) AS news (line)";
+        if let Err(error) = ledger.pool.rows(sql, &[&CHANNEL, &lines]).await {
+            tracing::debug!("other nodes are not told what grew: {error}");
+        }
+    }
+}
+
+async fn listen(ledger: Weak<PostgresLedger>, heard: mpsc::Sender<Growth>) {
+    let mut said = false;
+    while let Some(ledger) = ledger.upgrade() {
+        let outcome = hear(ledger, &heard).await;
+        if heard.is_closed() {
+            return;
+        }
+        if let Err(error) = outcome
+            && !std::mem::replace(&mut said, true)
+        {
+            tracing::info!("no news of other nodes, so their journals are looked at: {error}");
+        }
+        sleep(LISTEN_PAUSE).await;
+    }
+}
+
+/// Hears until the connection ends.
+async fn hear(ledger: Arc<PostgresLedger>, heard: &mpsc::Sender<Growth>) -> Result<()> {
+    let (client, mut connection) = ledger.pool.apart().await?;
+    let own = ledger.instance.clone();
+    let weak = Arc::downgrade(&ledger);
+    let messages = async {
+        // The ledger may be dropped while somebody listens.
+        drop(ledger);
+        while let Some(message) = poll_fn(|context| connection.poll_message(context)).await {
+            let message = message.map_err(|error| Error::Away(text_of(&error)))?;
+            let AsyncMessage::Notification(said) = message else { continue };
+            let Some(growth) = read(said.payload(), &own) else { continue };
+            // A listener that is behind looks for itself.
+            let _ = heard.try_send(growth);
+            if heard.is_closed() || weak.strong_count() == 0 {
+                break;
+            }
+        }
+        Ok(())
+    };
+    let begun = async {
+        client
+            .batch_execute(&format!("LISTEN {CHANNEL}"))
+            .await
+            .map_err(|error| Error::Refused(text_of(&error)))?;
+        if let Some(ledger) = weak.upgrade() {
+            ledger.news.is_heard.store(true, Ordering::Relaxed);
+        }
+        // Held for as long as messages come.
+        std::future::pending::<Result<()>>().await
+    };
+    let outcome = tokio::select! { ended = messages => ended, failed = begun => failed };
+    if let Some(ledger) = weak.upgrade() {
+        ledger.news.is_heard.store(false, Ordering::Relaxed);
+    }
+    outcome
+}
