@@ -19,6 +19,7 @@ use testkit::build::{
 };
 use testkit::{Disk, DiskFault, PowerCut};
 
+const PATIENCE: std::time::Duration = std::time::Duration::from_mins(5);
 const CANARY: &str = "the canary sings in the coal mine";
 
 fn write_many(cortex: &Cortex, from: u64, to: u64) {
@@ -60,7 +61,7 @@ fn a_rebuild_lets_others_write_and_erase_and_has_all_of_it() {
     assert_clean(&cortex);
     cortex.write(stamp(4), fact(30_000, "and on", "")).unwrap();
     let expected = dump(&cortex);
-    assert!(cortex.wait_for_scrub(std::time::Duration::from_mins(1)));
+    assert!(cortex.wait_for_scrub(PATIENCE));
     assert!(!holds(&disk.bytes(), CANARY), "L8: gone from every file");
     drop(Arc::into_inner(cortex).unwrap());
     let again = open(&disk);
@@ -106,6 +107,8 @@ fn a_rebuild_may_fail_at_any_call_and_the_live_store_goes_on() {
             let disk = Disk::new();
             let cortex = try_open(&disk).unwrap();
             fill(&cortex);
+            // What was erased in it leaves the file by a copy of its own.
+            assert!(cortex.wait_for_scrub(PATIENCE));
             disk.fail(fault(call));
             let outcome = cortex.rebuild(Box::new(|_, _| {}));
             if !disk.has_failed() {
@@ -143,6 +146,7 @@ fn power_may_fail_at_every_sync_of_a_rebuild() {
         let disk = Disk::new();
         let cortex = try_open(&disk).unwrap();
         fill(&cortex);
+        assert!(cortex.wait_for_scrub(PATIENCE));
         disk.die_at_sync(disk.syncs() + sync);
         let outcome = cortex.rebuild(Box::new(|_, _| {}));
         if !disk.is_dead() {

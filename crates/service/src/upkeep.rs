@@ -1,7 +1,7 @@
 //! The store as a whole: checked against its journal, made again from it, fixed in a snapshot, read in a language.
 //!
-//! What must stay true: all of this is the owner's; a journal that gives another root than it had is an error and replaces
-//! nothing.
+//! What must stay true: all of this is the owner's; a journal that gives another root than it had is an error and
+//! replaces nothing.
 
 use std::path::Path;
 

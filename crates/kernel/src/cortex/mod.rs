@@ -287,8 +287,8 @@ impl Cortex {
 
     // ---- the whole ----
 
-    /// Makes everything derived again from the journal, beside what is there, while others read and write; then it takes
-    /// its place.
+    /// Makes everything derived again from the journal, beside what is there, while others read and write; then
+    /// it takes its place.
     pub fn rebuild(&self, mut progress: Box<ProgressFn<'static>>) -> Result<RebuildReport> {
         if self.is_poisoned() {
             return Err(Error::Poisoned);

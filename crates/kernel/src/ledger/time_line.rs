@@ -1,6 +1,6 @@
 //! Which entries were there at a moment, though the clock may have been wrong now and then.
 //!
-//! Order is the seq, never the clock. Where times run back, some of them are wrong, and nothing in the journal says which.
+//! Order is the seq, never the clock. Where times run back, some of them are wrong, and nothing says which.
 //! The longest line of entries whose times never run back is taken for what the clock really did; entries beside it
 //! (one written under a clock ten years ahead, some under one that began in 1970) count as written where they stand.
 //! What must stay true: a moment is the end of a prefix of the journal, and a later moment never has fewer entries.

@@ -79,20 +79,20 @@ fn checksum(content: &[u8]) -> [u8; CHECKSUM_BYTES] {
 
 /// The mark of an open ledger, and its file once there was something to write.
 #[derive(Debug)]
-pub(super) struct MarkFile(Mutex<Marked>);
+pub(super) struct MarkFile(Mutex<MarkState>);
 
 #[derive(Debug)]
-struct Marked {
+struct MarkState {
     mark: Watermark,
     file: Option<Box<dyn redb::StorageBackend>>,
 }
 
 impl MarkFile {
     pub(super) fn new(mark: Option<Watermark>) -> MarkFile {
-        MarkFile(Mutex::new(Marked { mark: mark.unwrap_or(Watermark::NOTHING), file: None }))
+        MarkFile(Mutex::new(MarkState { mark: mark.unwrap_or(Watermark::NOTHING), file: None }))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Marked> {
+    fn lock(&self) -> MutexGuard<'_, MarkState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -2,8 +2,8 @@
 //!
 //! A `Remake` makes everything again in a file beside the live one, while others read and write, and takes its place;
 //! a crash leaves the live one as it was. `renew` is the rebuild that nobody asked for: it takes the place only of a
-//! state with the same root. `replay` brings the live side up to the journal after a crash. `verify` replays into a store
-//! of its own and compares every row. All of them read and prepare entries on several threads (`read_ahead`).
+//! state with the same root. `replay` brings the live side up to the journal after a crash. `verify` replays into a
+//! store of its own and compares every row. All of them read and prepare entries on several threads (`read_ahead`).
 //!
 //! An entry that cannot be read costs itself and what follows from it: a marker without effect takes its number, and so
 //! with entries that no longer fit. All of them are named.

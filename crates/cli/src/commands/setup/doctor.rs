@@ -286,8 +286,11 @@ fn kept_safe(health: &ActorHealth, report: &mut DoctorReport) {
     }
     if let Some(reason) = &health.scrub {
         let says = format!("{actor}: what was erased is gone; old copies in the index are not yet");
-        let remedy =
-            if reason.is_empty() { "nothing to do: they are being removed" } else { reason };
+        let remedy = if reason.is_empty() {
+            "nothing to do: they are being removed"
+        } else {
+            reason.as_str()
+        };
         report.warn("erased", says, remedy);
     }
     for jump in &health.clock_jumps {
