@@ -110,20 +110,16 @@ fn a_save_says_who_took_part_and_when() {
     let event = bench.save(told(SaveRequest { kind: None, ..note("", "Moved", "To Lyon") }));
     assert_eq!(event.memory_type, "Event");
     assert_eq!(bench.save(told(note("bugfix", "Fixed", "a race"))).memory_type, "Event");
-    let request = SearchRequest {
-        query: "What did Ada do in May 2023?".into(),
-        ..SearchRequest::default()
-    };
+    let request =
+        SearchRequest { query: "What did Ada do in May 2023?".into(), ..SearchRequest::default() };
     let hits = bench.ops.search(&bench.caller, request).unwrap().hits;
     let hit = hits.iter().find(|hit| hit.id == event.id).unwrap();
     assert!(hit.happened_at.as_deref().is_some_and(|at| at.starts_with("2023-05-08")));
     let refused = bench.ops.save(&bench.caller, told(note("decision", "Use tabs", "x")));
     let refused = refused.unwrap_err().to_string();
     assert!(refused.contains("participants") && refused.contains("Event"), "{refused}");
-    let dated = SaveRequest {
-        happened_at: Some("2023-05-08".into()),
-        ..note("decision", "Use tabs", "x")
-    };
+    let dated =
+        SaveRequest { happened_at: Some("2023-05-08".into()), ..note("decision", "Use tabs", "x") };
     assert_eq!(bench.save(dated.clone()).memory_type, "Decision");
     let bad = SaveRequest { happened_at: Some("May".into()), ..dated };
     assert!(bench.ops.save(&bench.caller, bad).is_err());

@@ -16,13 +16,15 @@ const FIRST_PERSON: &str = "i my me mine myself we our us";
 const SECOND_PERSON: &str = "you your yours yourself";
 const LATEST: &str = "latest current currently now recent recently newest updated today still";
 const EARLIEST: &str = "first initially initial originally earliest began beginning started";
-const WHOLE: &str = "order sequence summarize summary overview chronological throughout across timeline evolved overall";
+const WHOLE: &str = "order sequence summarize summary overview chronological throughout across timeline
+    evolved overall";
 const TIMES: &str = "when date year month day long since until deadline";
 const COUNTS: &str = "many much percentage number score cost price total average age amount";
 const MOMENTS: &str = "january february march april june july august september october november december monday tuesday
     wednesday thursday friday saturday sunday yesterday today tomorrow tonight ago week weeks month months year years
     weekend morning evening night days day last next";
-const STANDING: &str = "always never prefer preferred prefers preference avoid whenever must dislike favorite favourite";
+const STANDING: &str = "always never prefer preferred prefers preference avoid whenever must dislike
+    favorite favourite";
 
 /// What a token says by itself, one bit each.
 type CueBits = u16;
@@ -55,7 +57,8 @@ const LISTS: [(CueBits, &str); 10] = [
 /// The cues of each token of the model.
 static CUES: LazyLock<Vec<CueBits>> = LazyLock::new(|| {
     let table = StaticEmbedder::shared().table();
-    let digits = |piece: &str| piece.trim_start_matches('#').starts_with(|c: char| c.is_ascii_digit());
+    let digits =
+        |piece: &str| piece.trim_start_matches('#').starts_with(|c: char| c.is_ascii_digit());
     let ids = (0u32..).take(table.len());
     let number = |id: u32| table.piece(id).is_some_and(digits);
     let mut cues: Vec<CueBits> = ids.map(|id| if number(id) { IS_NUMBER } else { 0 }).collect();

@@ -28,10 +28,10 @@ const NOTICE_AFTER: Duration = Duration::from_secs(3);
 ///
 /// With --lines, each line of standard input is a JSON object {title, content, type, memory_type, project, scope,
 /// visibility, tags, topic_key, session_id, channel, importance, pinned, confidence, valid_from, valid_until, expires,
-/// source, derived_from, fields, participants, happened_at, idempotency_key}, all but title optional. type is your word for what it is (bugfix,
-/// rule …), memory_type one of the nine. Each is answered in order by one JSON object on standard output as soon as it
-/// is on disk: {line, id, uri, version, type, memory_type, seq, replayed} or {line, error: {code, message}}. A refused
-/// line does not stop the rest; the exit code is then 2.
+/// source, derived_from, fields, participants, happened_at, idempotency_key}, all but title optional. type is your word
+/// for what it is (bugfix, rule …), memory_type one of the nine. Each is answered in order by one JSON object on
+/// standard output as soon as it is on disk: {line, id, uri, version, type, memory_type, seq, replayed} or {line,
+/// error: {code, message}}. A refused line does not stop the rest; the exit code is then 2.
 ///
 /// JSON: {id, uri, title, type, memory_type, version, status, project, scope, session_id, topic_key,
 /// suggested_topic_key, entities, redacted, cleaned, similar: [{id, title, type, nearness}], project_note, type_note,
