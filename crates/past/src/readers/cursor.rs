@@ -22,14 +22,14 @@ use crate::surroundings::PastSurroundings;
 use crate::{times, tools};
 
 #[derive(Debug)]
-pub(crate) struct Cursor;
+pub(crate) struct CursorAgent;
 
 const DATABASE: &str = "state.vscdb";
 /// Keys of `ItemTable` under which older versions keep conversations.
 const OLD_KEYS: [&str; 2] =
     ["workbench.panel.aichat.view.aichat.chatdata", "composer.composerData"];
 
-impl PastReader for Cursor {
+impl PastReader for CursorAgent {
     fn agent(&self) -> PastAgent {
         PastAgent::Cursor
     }

@@ -81,14 +81,14 @@ pub fn all() -> [&'static dyn PastReader; 13] {
         &codex::Codex,
         &gemini::GeminiCli,
         &opencode::OpenCode,
-        &cursor::Cursor,
+        &cursor::CursorAgent,
         &copilot_cli::CopilotCli,
         &copilot_chat::CopilotChat,
         &cline::Cline,
         &goose::Goose,
         &aider::Aider,
         &qwen::QwenCode,
-        &zed::Zed,
+        &zed::ZedThreads,
         &pi::Pi,
     ]
 }

@@ -19,12 +19,12 @@ use crate::surroundings::{HostSystem, PastSurroundings};
 use crate::{times, tools};
 
 #[derive(Debug)]
-pub(crate) struct Zed;
+pub(crate) struct ZedThreads;
 
 const COLUMNS: [&str; 7] =
     ["id", "summary", "updated_at", "data_type", "parent_id", "folder_paths", "created_at"];
 
-impl PastReader for Zed {
+impl PastReader for ZedThreads {
     fn agent(&self) -> PastAgent {
         PastAgent::Zed
     }
