@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     activity, admin, archive, attest, audit, auditor, backup, bulletin, bundle, capture, change,
-    change_many, channel, compact, context, counts, find, grants, graph, hands, health, history, hook,
-    journal, mind, past, projects, prompt, proof, read, save, score, search, session, settings, stats,
-    telling, timeline, upkeep,
+    change_many, channel, compact, context, counts, find, grants, graph, hands, health, history,
+    hook, journal, mind, past, projects, prompt, proof, read, save, score, search, session,
+    settings, stats, telling, timeline, upkeep,
 };
 
 /// A request, and what it is answered with.

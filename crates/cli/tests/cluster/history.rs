@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 /// What one request did.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Done {
+pub(crate) enum Done {
     /// A write that was acknowledged with this number.
     Wrote { name: String, id: u64 },
     /// A write of which nobody told what became.
@@ -19,11 +19,11 @@ pub enum Done {
 }
 
 #[derive(Clone, Debug)]
-pub struct Event {
-    pub actor: String,
-    pub began: Instant,
-    pub ended: Instant,
-    pub done: Done,
+pub(crate) struct Event {
+    pub(crate) actor: String,
+    pub(crate) began: Instant,
+    pub(crate) ended: Instant,
+    pub(crate) done: Done,
 }
 
 /// A read or write with its place in the order: the number, and reads after writes of the same.
@@ -33,7 +33,7 @@ struct Placed<'e> {
 }
 
 /// What is wrong with the history of one actor, given what is there in the end.
-pub fn problems(actor: &str, events: &[Event], last: &BTreeMap<u64, String>) -> Vec<String> {
+pub(crate) fn problems(actor: &str, events: &[Event], last: &BTreeMap<u64, String>) -> Vec<String> {
     let mut found = Vec::new();
     let events: Vec<&Event> = events.iter().filter(|event| event.actor == actor).collect();
     let mut names = BTreeMap::<&str, Vec<u64>>::new();
@@ -98,7 +98,7 @@ pub fn problems(actor: &str, events: &[Event], last: &BTreeMap<u64, String>) -> 
 }
 
 /// How long the longest time without an acknowledged write was.
-pub fn longest_silence(events: &[Event]) -> Duration {
+pub(crate) fn longest_silence(events: &[Event]) -> Duration {
     let mut ends: Vec<Instant> = events
         .iter()
         .filter(|event| matches!(event.done, Done::Wrote { .. }))

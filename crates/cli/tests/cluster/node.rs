@@ -12,7 +12,7 @@ use tempfile::TempDir;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The program, with none of the surroundings of whoever runs the tests.
-pub fn program(home: &TempDir) -> Command {
+pub(crate) fn program(home: &TempDir) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cortex"));
     for (name, _) in
         std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("CORTEX_"))
@@ -24,7 +24,7 @@ pub fn program(home: &TempDir) -> Command {
 }
 
 /// Runs a command to its end and reads its JSON.
-pub fn run(home: &TempDir, arguments: &[&str]) -> Value {
+pub(crate) fn run(home: &TempDir, arguments: &[&str]) -> Value {
     let output = program(home).args(arguments).arg("--json").output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{arguments:?}: {said}");
@@ -32,22 +32,22 @@ pub fn run(home: &TempDir, arguments: &[&str]) -> Value {
 }
 
 /// Makes the ledger; returns the administrator's token.
-pub fn init(url: &str) -> String {
+pub(crate) fn init(url: &str) -> String {
     let home = TempDir::new().unwrap();
     run(&home, &["ledger", "init", url])["token"].as_str().unwrap().to_owned()
 }
 
 #[derive(Debug)]
-pub struct Node {
+pub(crate) struct Node {
     child: Child,
-    pub home: TempDir,
-    pub port: u16,
+    pub(crate) home: TempDir,
+    pub(crate) port: u16,
     url: String,
     settings: Vec<(String, String)>,
 }
 
 impl Node {
-    pub fn start(url: &str, settings: &[(&str, &str)]) -> Node {
+    pub(crate) fn start(url: &str, settings: &[(&str, &str)]) -> Node {
         let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
         let settings: Vec<_> = settings.iter().map(owned).collect();
         let (home, port) = (TempDir::new().unwrap(), super::postgres::free_port());
@@ -55,33 +55,33 @@ impl Node {
         Node { child, home, port, url: url.to_owned(), settings }
     }
 
-    pub fn pid(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    pub fn signal(&self, name: &str) {
+    pub(crate) fn signal(&self, name: &str) {
         let sent =
             Command::new("kill").arg(format!("-{name}")).arg(self.pid().to_string()).status();
         assert!(sent.unwrap().success());
     }
 
     /// Ends it without a chance to do anything.
-    pub fn kill(&mut self) {
+    pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
     /// Starts it again, with the same home at the same port.
-    pub fn resume(&mut self) {
+    pub(crate) fn resume(&mut self) {
         self.child = spawn(&self.home, self.port, &self.url, &self.settings);
     }
 
-    pub fn ask(&self, request: &Asked<'_>) -> Result<Reply, String> {
+    pub(crate) fn ask(&self, request: &Asked<'_>) -> Result<Reply, String> {
         ask(self.port, request)
     }
 
     /// The same; an answer that is not a success is a failure.
-    pub fn get(&self, token: &str, path: &str) -> Value {
+    pub(crate) fn get(&self, token: &str, path: &str) -> Value {
         let reply = self.ask(&Asked { token, path, ..Asked::default() }).unwrap();
         assert_eq!(reply.status, 200, "{path}: {}", reply.body);
         reply.body
@@ -114,13 +114,13 @@ fn spawn(home: &TempDir, port: u16, url: &str, settings: &[(String, String)]) ->
 
 /// A request.
 #[derive(Clone, Debug)]
-pub struct Asked<'a> {
-    pub method: &'a str,
-    pub path: &'a str,
-    pub token: &'a str,
-    pub actor: Option<&'a str>,
-    pub headers: &'a [(&'a str, &'a str)],
-    pub body: Option<&'a Value>,
+pub(crate) struct Asked<'a> {
+    pub(crate) method: &'a str,
+    pub(crate) path: &'a str,
+    pub(crate) token: &'a str,
+    pub(crate) actor: Option<&'a str>,
+    pub(crate) headers: &'a [(&'a str, &'a str)],
+    pub(crate) body: Option<&'a Value>,
 }
 
 impl Default for Asked<'_> {
@@ -130,20 +130,20 @@ impl Default for Asked<'_> {
 }
 
 #[derive(Clone, Debug)]
-pub struct Reply {
-    pub status: u16,
-    pub headers: Vec<(String, String)>,
-    pub body: Value,
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Value,
 }
 
 impl Reply {
-    pub fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(found, _)| found == name).map(|(_, value)| &**value)
     }
 }
 
 /// Asks once. An error says that there was no answer, and nothing about what happened.
-pub fn ask(port: u16, asked: &Asked<'_>) -> Result<Reply, String> {
+pub(crate) fn ask(port: u16, asked: &Asked<'_>) -> Result<Reply, String> {
     let told = |error: std::io::Error| error.to_string();
     let address = std::net::SocketAddr::from(([127, 0, 0, 1], port));
     let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(2)).map_err(told)?;

@@ -19,7 +19,7 @@ fn programs() -> Option<PathBuf> {
 }
 
 /// True if it is installed. If not, that is said loudly.
-pub fn is_installed() -> bool {
+pub(crate) fn is_installed() -> bool {
     let found = programs().is_some();
     if !found {
         eprintln!(
@@ -30,16 +30,16 @@ pub fn is_installed() -> bool {
     found
 }
 
-pub fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 /// A server, and the folder it lives in.
 #[derive(Debug)]
-pub struct Server {
+pub(crate) struct Server {
     bin: PathBuf,
     folder: TempDir,
-    pub port: u16,
+    pub(crate) port: u16,
     is_running: bool,
 }
 
@@ -80,7 +80,7 @@ impl Server {
     }
 
     /// A new server.
-    pub fn start() -> Server {
+    pub(crate) fn start() -> Server {
         let mut server = Server::prepared();
         let made = server
             .run("initdb")
@@ -96,7 +96,7 @@ impl Server {
     }
 
     /// A copy of this server that follows it, and for which commits wait from now on.
-    pub fn standby(&self) -> Server {
+    pub(crate) fn standby(&self) -> Server {
         let mut standby = Server::prepared();
         let copied = standby
             .run("pg_basebackup")
@@ -128,7 +128,7 @@ impl Server {
     }
 
     /// Starts it, the first time or after it was killed.
-    pub fn resume(&mut self) {
+    pub(crate) fn resume(&mut self) {
         let options = format!("-p {} -c listen_addresses=127.0.0.1 -k ''", self.port)
             .replace("-k ''", &format!("-k {}", self.folder.path().display()));
         let started = self
@@ -149,7 +149,7 @@ impl Server {
     }
 
     /// Ends every process of the server at once.
-    pub fn kill(&mut self) {
+    pub(crate) fn kill(&mut self) {
         let path = self.data().join("postmaster.pid");
         let pid = std::fs::read_to_string(path).unwrap().lines().next().unwrap().to_owned();
         let children = Command::new("pgrep").args(["-P", &pid]).output().unwrap();
@@ -165,7 +165,7 @@ impl Server {
     }
 
     /// Makes a standby the primary.
-    pub fn promote(&self) {
+    pub(crate) fn promote(&self) {
         let promoted =
             self.run("pg_ctl").args(["promote", "-w", "-t", "60", "-D"]).arg(self.data()).output();
         done(&promoted.unwrap(), "promote");
@@ -174,11 +174,11 @@ impl Server {
         self.sql("SELECT pg_reload_conf()");
     }
 
-    pub fn sql(&self, sql: &str) -> String {
+    pub(crate) fn sql(&self, sql: &str) -> String {
         self.sql_in("postgres", sql)
     }
 
-    pub fn sql_in(&self, database: &str, sql: &str) -> String {
+    pub(crate) fn sql_in(&self, database: &str, sql: &str) -> String {
         let asked = self
             .run("psql")
             .args(["-h", "127.0.0.1", "-U", "cortex", "-v", "ON_ERROR_STOP=1", "-At", "-p"])
@@ -191,7 +191,7 @@ impl Server {
     }
 
     /// Rows of about the size of an entry and its body, inserted by so many sessions: how many a second.
-    pub fn plain_inserts(&self, sessions: usize, life: Duration) -> f64 {
+    pub(crate) fn plain_inserts(&self, sessions: usize, life: Duration) -> f64 {
         self.sql("CREATE TABLE IF NOT EXISTS plain (actor int, seq int8, entry text, PRIMARY KEY (actor, seq))");
         let script = self.folder.path().join("insert.sql");
         let row = "x".repeat(600);
@@ -216,7 +216,7 @@ impl Server {
     }
 
     /// All rows of the ledger, as text.
-    pub fn dump(&self) -> Vec<u8> {
+    pub(crate) fn dump(&self) -> Vec<u8> {
         let dumped = self
             .run("pg_dump")
             .args(["-h", "127.0.0.1", "-U", "cortex", "-p"])
@@ -228,7 +228,7 @@ impl Server {
         dumped.stdout
     }
 
-    pub fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("postgres://cortex@127.0.0.1:{}/cortex", self.port)
     }
 }

@@ -16,13 +16,13 @@ struct State {
 }
 
 #[derive(Clone, Debug)]
-pub struct Proxy {
+pub(crate) struct Proxy {
     state: Arc<State>,
-    pub port: u16,
+    pub(crate) port: u16,
 }
 
 impl Proxy {
-    pub fn start(to: u16) -> Proxy {
+    pub(crate) fn start(to: u16) -> Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let state = Arc::new(State {
@@ -40,21 +40,21 @@ impl Proxy {
         Proxy { state, port }
     }
 
-    pub fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("postgres://cortex@127.0.0.1:{}/cortex?sslmode=disable", self.port)
     }
 
     /// Cuts the connection on which the server's answer reaches this many more bytes.
-    pub fn cut_after(&self, bytes: i64) {
+    pub(crate) fn cut_after(&self, bytes: i64) {
         self.state.until_cut.store(bytes, Ordering::SeqCst);
     }
 
-    pub fn cuts(&self) -> u64 {
+    pub(crate) fn cuts(&self) -> u64 {
         self.state.cuts.load(Ordering::SeqCst)
     }
 
     /// Cuts every connection now.
-    pub fn cut_all(&self) {
+    pub(crate) fn cut_all(&self) {
         for stream in self.state.open.lock().unwrap().drain(..) {
             // One that is gone already is fine.
             let _ = stream.shutdown(Shutdown::Both);
@@ -62,7 +62,7 @@ impl Proxy {
     }
 
     /// From now on leads to another server.
-    pub fn point_at(&self, port: u16) {
+    pub(crate) fn point_at(&self, port: u16) {
         self.state.to.store(port, Ordering::SeqCst);
         self.cut_all();
     }

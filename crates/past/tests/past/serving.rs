@@ -1,7 +1,7 @@
 //! What hooks and the chronicle ask: a transcript since a place, the work of a stretch of time, a command that keeps
 //! failing.
 
-use past::{ItemBody, PastAgent, WorkScope};
+use past::{ItemBody, PastAgent, PastEvent, PastItem, WorkScope, read_transcript};
 use serde_json::json;
 
 use crate::histories::{NOW, Scene, answered, asked, result, text, text_of, tool, turns};
@@ -78,7 +78,11 @@ fn a_transcript_is_masked_like_everything_else() {
     let scene = Scene::new();
     let token = format!("{}_{}", "ghp", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
     let path = scene.claude("s1", &[asked("u", 1, &format!("Use {token} to push"))]);
-    let part = transcript(PastAgent::ClaudeCode, &path, None, NOW).unwrap();
-    let ItemBody::Prompt { text, .. } = &part.items[0].body else { panic!("{part:?}") };
+    let reading = read_transcript(PastAgent::ClaudeCode, &path, None, NOW, u64::MAX).unwrap();
+    let prompts = reading.events.iter().filter_map(|event| match event {
+        PastEvent::Item(PastItem { body: ItemBody::Prompt { text, .. }, .. }) => Some(text),
+        _ => None,
+    });
+    let [text] = prompts.collect::<Vec<_>>()[..] else { panic!("{reading:?}") };
     assert!(!text.contains(&token) && text.contains("[REDACTED"));
 }

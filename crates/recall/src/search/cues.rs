@@ -16,14 +16,16 @@ const FIRST_PERSON: &str = "i my me mine myself we our us";
 const SECOND_PERSON: &str = "you your yours yourself";
 const LATEST: &str = "latest current currently now recent recently newest updated today still";
 const EARLIEST: &str = "first initially initial originally earliest began beginning started";
-const WHOLE: &str = "order sequence summarize summary overview chronological throughout across timeline
+const WHOLE: &str =
+    "order sequence summarize summary overview chronological throughout across timeline
     evolved overall";
 const TIMES: &str = "when date year month day long since until deadline";
 const COUNTS: &str = "many much percentage number score cost price total average age amount";
 const MOMENTS: &str = "january february march april june july august september october november december monday tuesday
     wednesday thursday friday saturday sunday yesterday today tomorrow tonight ago week weeks month months year years
     weekend morning evening night days day last next";
-const STANDING: &str = "always never prefer preferred prefers preference avoid whenever must dislike
+const STANDING: &str =
+    "always never prefer preferred prefers preference avoid whenever must dislike
     favorite favourite";
 
 /// What a token says by itself, one bit each.
