@@ -4,7 +4,7 @@
 //! one changes `FEATURES_VERSION`, and the model must be trained again.
 
 /// Changes with every change of what a feature means.
-pub const FEATURES_VERSION: u16 = 2;
+pub const FEATURES_VERSION: u16 = 1;
 
 /// Declares the features with their names and what they say.
 macro_rules! features {
@@ -81,32 +81,6 @@ features! {
     QuestionTerms "question_terms" "words of the question",
     QuestionUnknown "question_unknown" "the question's words that no memory has, by rarity, thousandths",
     QuestionRarest "question_rarest" "the rarity of the rarest word that a memory has",
-    WordsAhead "words_ahead" "words of its own, how many deviations above the mean, hundredths from 1000 on",
-    MeaningAhead "meaning_ahead" "cosine, likewise",
-    InteractionAhead "interaction_ahead" "word-for-word match, likewise",
-    FusedAhead "fused_ahead" "the arms added by weight, likewise",
-    RoleRank "role_rank" "its place by that among those of the same role",
-    SessionBehind "session_behind" "how far behind the best of its session by that",
-    LeaderNear "leader_near" "turns to the nearest better one of its session, taken from 64; nothing if it is the best",
-    InteractionBefore "interaction_before" "word-for-word match of the turn before",
-    InteractionAfter "interaction_after" "word-for-word match of the turn after",
-    TokensAround "tokens_around" "question tokens that it or its neighbours have, by rarity",
-    TokensBefore "tokens_before" "question tokens that the turn before has, by rarity",
-    AsksBefore "asks_before" "the turn before ends in a question mark",
-    Opening "opening" "question tokens among those of its first sentence, thousandths of the question",
-    OpeningWithin "opening_within" "the same, thousandths of the sentence",
-    Run "run" "the longest run of the question's tokens, thousandths of the question",
-    RunLength "run_length" "its length",
-    Density "density" "tokens that the question has, thousandths of all",
-    Asker "asker" "the question is of who asks, and a person says it",
-    Told "told" "the question is of the other, and an assistant says it",
-    Own "own" "tokens that speak of the speaker, thousandths",
-    Wanted "wanted" "it has a number or a time if the question wants one: 0 no, 1 nothing is wanted, 2 yes",
-    Standing "standing" "it states a rule or a preference",
-    Numbers "numbers" "sixteenths of a doubling of its numbers",
-    Newest "newest" "recency where the question asks for the latest",
-    Oldest "oldest" "its reverse where the question asks for the first",
-    Spread "spread" "candidates of its session before it, where the question asks for the whole",
     StoreSize "store_size" "sixteenths of a doubling of the memories",
 }
 

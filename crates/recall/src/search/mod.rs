@@ -10,7 +10,6 @@ mod asked_words;
 mod by_model;
 mod context;
 mod corpus;
-mod cues;
 mod dates;
 mod dense_question;
 mod evidence;

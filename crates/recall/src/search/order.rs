@@ -12,7 +12,7 @@ use super::signals::signals;
 use crate::ranker::{AnswerEstimate, FeatureRow, Ranker, typical};
 
 /// Candidates that the ranker orders; those behind them stay as the arms have them.
-const RANKED: usize = 200;
+const RANKED: usize = 100;
 /// What the last of the ranked has at least, of `ONE`; the others share what is below.
 const RANKED_FROM: u64 = ONE / 5;
 
@@ -55,7 +55,7 @@ impl<'c> CandidateOrder<'c> {
         let fusion = Fusion::new(&gathered.candidates, weights);
         let ranked = fusion.ranked();
         let (first, rest) = ranked.split_at(ranked.len().min(RANKED));
-        let signals = signals(&fusion, gathered, first);
+        let signals = signals(&fusion, &gathered.asked, first);
         let ranker = Ranker::shared();
         let mut known: Vec<KnownCandidate<'c>> = first
             .iter()

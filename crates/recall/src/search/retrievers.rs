@@ -12,7 +12,6 @@ use rustc_hash::FxHashMap;
 use super::asked_words::AskedWords;
 use super::context::SearchContext;
 use super::corpus::{Corpus, with_corpus};
-use super::cues::AskedTokens;
 use super::dense_question::DenseQuestion;
 use super::filter::MemoryFilter;
 use super::fusion::Arm;
@@ -21,7 +20,6 @@ use super::passage_reader::PassageReader;
 use super::ranking::{CANDIDATES, Ranking, Rankings};
 use super::scoring::{Candidate, Scorer};
 use super::sessions::Sessions;
-use crate::embedding::MaxSim;
 use crate::entities;
 use crate::error::Result;
 use crate::text::{TextSearch, WordMatch, idf};
@@ -63,9 +61,7 @@ pub(super) fn gather(
         let docs: Vec<u64> = rows.iter().map(|row| corpus.former.document(row.id)).collect();
         let matched = matched(&search, &docs)?;
         let scorer = Scorer::new(corpus, &rankings, &meaning, &dense, sessions);
-        let (candidates, interaction) = scorer.score(&rows, &matched)?;
-        let tokens = AskedTokens::of(&context.query.text);
-        Ok(CandidateSet { candidates, asked, tokens, interaction })
+        Ok(CandidateSet { candidates: scorer.score(&rows, &matched)?, asked })
     })
 }
 
@@ -73,8 +69,6 @@ pub(super) fn gather(
 pub(super) struct CandidateSet {
     pub(super) candidates: Vec<Candidate>,
     pub(super) asked: AskedWords,
-    pub(super) tokens: AskedTokens,
-    pub(super) interaction: MaxSim<'static>,
 }
 
 /// What the words of the question find in some documents, in the order that these come in.

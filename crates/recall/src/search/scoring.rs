@@ -2,7 +2,6 @@
 //! scale.
 
 use std::collections::BTreeSet;
-use std::rc::Rc;
 
 use super::corpus::Corpus;
 use super::dates::DateWords;
@@ -19,7 +18,7 @@ use crate::passages::Passages;
 use crate::text::WordMatch;
 
 /// Similarity of a token with itself; the table's rounding may take a little.
-pub(super) const SAME: i64 = SIM_ONE - SIM_ONE / 64;
+const SAME: i64 = SIM_ONE - SIM_ONE / 64;
 /// Similarity of tokens of like meaning.
 const ALIKE: i64 = SIM_ONE * 6 / 10;
 /// `?` in the vocabulary of the built-in model.
@@ -43,11 +42,6 @@ pub(super) struct Candidate {
     /// How rare the things are that both the question and it name.
     pub(super) entities: u64,
     pub(super) evidence: Evidence,
-    /// The turns before and after in its session.
-    pub(super) neighbours: [Option<u64>; 2],
-    /// Its best match of each token of the question; empty if interaction does not count.
-    pub(super) matches: Vec<i32>,
-    pub(super) passages: Rc<Passages>,
 }
 
 /// The arms of one question, ready to score.
@@ -76,12 +70,12 @@ impl<'a> Scorer<'a> {
         Scorer { corpus, rankings, meaning, interaction, pairs, sessions, dates, named }
     }
 
-    /// Scores all candidates, and hands the question's tokens on. A session is weighed when all of its candidates are, so the session arm comes last.
+    /// Scores all candidates. A session is weighed when all of its candidates are, so the session arm comes last.
     pub(super) fn score(
         mut self,
         rows: &[CandidateRow<'_>],
         matched: &[WordMatch],
-    ) -> Result<(Vec<Candidate>, MaxSim<'static>)> {
+    ) -> Result<Vec<Candidate>> {
         if self.corpus.context.counts(Arm::Interaction) {
             let tokens = rows.iter().flat_map(|row| row.passages.passages().flatten());
             self.interaction.learn(tokens.copied().map(u32::from));
@@ -106,7 +100,7 @@ impl<'a> Scorer<'a> {
         for candidate in &mut candidates {
             candidate.session = self.sessions.score(candidate.id);
         }
-        Ok((candidates, self.interaction))
+        Ok(candidates)
     }
 
     fn score_row(
@@ -124,7 +118,7 @@ impl<'a> Scorer<'a> {
             after: after.unwrap_or(0),
         };
         let happened = row.passages.happened.unwrap_or(row.meta.created);
-        let (interaction, tokens, matches) = self.interaction(row);
+        let (interaction, tokens) = self.interaction(row);
         let speaker = self.speaker(&row.passages);
         let is_named = row.passages.speakers.iter().any(|name| self.named.contains(name));
         let number = self.sessions.number(id);
@@ -153,18 +147,15 @@ impl<'a> Scorer<'a> {
             prior: u64::from(row.meta.importance),
             entities: self.rankings.entities.of(id),
             evidence,
-            neighbours,
-            matches,
-            passages: Rc::clone(&row.passages),
         })
     }
 
     /// How well the best passage answers word for word: a long text has a match for every word, but not in one place.
     /// What each word of the question found is added to what its session covers.
-    fn interaction(&mut self, row: &CandidateRow<'_>) -> (u64, TokenMatch, Vec<i32>) {
+    fn interaction(&mut self, row: &CandidateRow<'_>) -> (u64, TokenMatch) {
         let mut tokens = TokenMatch::default();
         if !self.corpus.context.counts(Arm::Interaction) {
-            return (0, tokens, Vec::new());
+            return (0, tokens);
         }
         let mut anywhere: Vec<i32> = Vec::new();
         let mut closest = 0;
@@ -182,7 +173,7 @@ impl<'a> Scorer<'a> {
         if let Some(covered) = self.sessions.coverage(row.id) {
             join(covered, &anywhere);
         }
-        (u64::try_from(closest).unwrap_or(0), tokens, anywhere)
+        (u64::try_from(closest).unwrap_or(0), tokens)
     }
 
     /// Whether the question names who speaks, or else how much the query favours them, in thousandths.
@@ -195,7 +186,7 @@ impl<'a> Scorer<'a> {
 }
 
 /// Keeps the better of each.
-pub(super) fn join(best: &mut Vec<i32>, found: &[i32]) {
+fn join(best: &mut Vec<i32>, found: &[i32]) {
     best.resize(found.len().max(best.len()), 0);
     for (best, found) in best.iter_mut().zip(found) {
         *best = (*best).max(*found);

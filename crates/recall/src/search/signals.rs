@@ -4,13 +4,10 @@
 
 use std::collections::BTreeMap;
 
-use rustc_hash::FxHashMap;
-
 use super::asked_words::AskedWords;
 use super::evidence::SpeakerRole;
 use super::fusion::{Arm, Fusion, ONE};
-use super::retrievers::CandidateSet;
-use super::scoring::{Candidate, SAME, join};
+use super::scoring::Candidate;
 use crate::embedding;
 use crate::embedding::SIM_ONE;
 use crate::ranker::{Feature, FeatureRow};
@@ -22,15 +19,11 @@ const IMPACT_MAX: u64 = 255;
 /// The features of candidates that come best first, each with its fused score.
 pub(super) fn signals(
     fusion: &Fusion<'_>,
-    gathered: &CandidateSet,
+    asked: &AskedWords,
     ranked: &[(&Candidate, u64)],
 ) -> Vec<FeatureRow> {
-    let asked = &gathered.asked;
     let all = CandidateRange::new(ranked);
-    let around = NeighbourSignals::new(gathered);
     let mut ahead: BTreeMap<usize, u64> = BTreeMap::new();
-    let mut leaders = SessionLeaders::default();
-    let mut roles = [0; 3];
     let mut signals = Vec::with_capacity(ranked.len());
     for (rank, (candidate, fused)) in (1u64..).zip(ranked) {
         let mut s = FeatureRow::default();
@@ -59,9 +52,6 @@ pub(super) fn signals(
         }
         words(&mut s, candidate, asked, &all);
         meaning(&mut s, candidate, &all);
-        all.ahead(&mut s, candidate, *fused);
-        around.put(&mut s, candidate);
-        wording(&mut s, candidate, gathered);
         let tokens = evidence.tokens;
         s.set(Feature::InteractionBest, candidate.interaction * 1_000 / SIM_ONE.unsigned_abs());
         s.set(Feature::TokensSame, tokens.same);
@@ -73,13 +63,7 @@ pub(super) fn signals(
             s.set(Feature::SessionCrowd, all.crowds.get(&session).copied().unwrap_or(0));
             let ahead = ahead.entry(session).or_default();
             s.set(Feature::SessionAhead, *ahead);
-            if gathered.tokens.wants_whole() {
-                s.set(Feature::Spread, *ahead);
-            }
             *ahead += 1;
-            s.set(Feature::LeaderNear, leaders.near(session, before));
-            let best = leaders.best(session, before, *fused);
-            s.set(Feature::SessionBehind, (best - fused) * 1_000 / ONE);
             s.set(Feature::SessionPosition, (before * 1_000 / turns.max(1)) as u64);
         }
         s.set(Feature::OfAnother, evidence.of_another.into());
@@ -89,19 +73,9 @@ pub(super) fn signals(
         s.set(Feature::LengthShare, (length + 256).saturating_sub(all.length));
         s.set(Feature::Person, (evidence.role == SpeakerRole::Person).into());
         s.set(Feature::Assistant, (evidence.role == SpeakerRole::Assistant).into());
-        let role = &mut roles[evidence.role as usize];
-        *role += 1;
-        s.set(Feature::RoleRank, *role);
         s.set(Feature::Asks, evidence.asks.into());
         let earlier = all.times.partition_point(|at| *at < evidence.happened.0);
-        let recency = earlier as u64 * 1_000 / (all.times.len() as u64).max(1);
-        s.set(Feature::Recency, recency);
-        if gathered.tokens.wants_latest() {
-            s.set(Feature::Newest, recency);
-        }
-        if gathered.tokens.wants_earliest() {
-            s.set(Feature::Oldest, 1_000 - recency);
-        }
+        s.set(Feature::Recency, earlier as u64 * 1_000 / (all.times.len() as u64).max(1));
         s.set(Feature::QuestionTerms, asked.terms.into());
         s.set(Feature::QuestionUnknown, thousandths(asked.unknown, asked.total));
         s.set(Feature::QuestionRarest, asked.rarest / 16);
@@ -136,112 +110,6 @@ fn meaning(s: &mut FeatureRow, candidate: &Candidate, all: &CandidateRange) {
     s.set(Feature::MeaningAfter, thousandths(near.after, one));
 }
 
-/// What the wording says: its first sentence, its longest run, what the question wants of it.
-fn wording(s: &mut FeatureRow, candidate: &Candidate, gathered: &CandidateSet) {
-    let tokens = &gathered.tokens;
-    let cues = tokens.cues(candidate.passages.passages());
-    let (opening, shared) = cues.opening;
-    s.set(Feature::Opening, thousandths(shared, tokens.len()));
-    s.set(Feature::OpeningWithin, thousandths(shared, opening));
-    s.set(Feature::Run, thousandths(cues.run, tokens.len()));
-    s.set(Feature::RunLength, cues.run);
-    s.set(Feature::Density, cues.density);
-    let role = candidate.evidence.role;
-    s.set(Feature::Asker, (tokens.is_of_asker() && role == SpeakerRole::Person).into());
-    s.set(Feature::Told, (tokens.is_of_other() && role == SpeakerRole::Assistant).into());
-    s.set(Feature::Own, cues.own);
-    s.set(Feature::Wanted, cues.wanted);
-    s.set(Feature::Standing, cues.standing.into());
-    s.set(Feature::Numbers, doublings(cues.numbers + 1));
-}
-
-/// The candidates by id, for what the neighbours of one say.
-struct NeighbourSignals<'c> {
-    gathered: &'c CandidateSet,
-    by_id: FxHashMap<u64, &'c Candidate>,
-}
-
-impl<'c> NeighbourSignals<'c> {
-    fn new(gathered: &'c CandidateSet) -> NeighbourSignals<'c> {
-        let by_id = gathered.candidates.iter().map(|candidate| (candidate.id, candidate)).collect();
-        NeighbourSignals { gathered, by_id }
-    }
-
-    /// A neighbour that is no candidate says nothing.
-    fn put(&self, s: &mut FeatureRow, candidate: &Candidate) {
-        let [before, after] =
-            candidate.neighbours.map(|id| id.and_then(|id| self.by_id.get(&id).copied()));
-        let match_of = |other: &Candidate| other.interaction * 1_000 / SIM_ONE.unsigned_abs();
-        let interaction = &self.gathered.interaction;
-        let mut matches = candidate.matches.clone();
-        if let Some(before) = before {
-            s.set(Feature::InteractionBefore, match_of(before));
-            s.set(Feature::TokensBefore, interaction.share(&before.matches, SAME));
-            s.set(Feature::AsksBefore, before.evidence.asks.into());
-            join(&mut matches, &before.matches);
-        }
-        if let Some(after) = after {
-            s.set(Feature::InteractionAfter, match_of(after));
-            join(&mut matches, &after.matches);
-        }
-        s.set(Feature::TokensAround, interaction.share(&matches, SAME));
-    }
-}
-
-/// The candidates of each session that were met so far, which are its better ones.
-#[derive(Default)]
-struct SessionLeaders(BTreeMap<usize, (u64, Vec<usize>)>);
-
-/// Turns that are near each other.
-const NEAR: u64 = 64;
-
-impl SessionLeaders {
-    /// How near the nearest better one is: `NEAR` less the turns between; nothing if there is none.
-    fn near(&self, session: usize, turn: usize) -> u64 {
-        let turns = self.0.get(&session).into_iter().flat_map(|(_, turns)| turns);
-        let nearest = turns.map(|other| other.abs_diff(turn) as u64).min();
-        nearest.map_or(0, |turns| NEAR.saturating_sub(turns).max(1))
-    }
-
-    /// The score of the session's best. Notes the turn.
-    fn best(&mut self, session: usize, turn: usize, fused: u64) -> u64 {
-        let (best, turns) = self.0.entry(session).or_insert((fused, Vec::new()));
-        turns.push(turn);
-        *best
-    }
-}
-
-/// Mean and deviation of some values.
-#[derive(Clone, Copy, Default)]
-struct Spread {
-    mean: u64,
-    deviation: u64,
-}
-
-impl Spread {
-    fn of(values: &[u64]) -> Spread {
-        let count = (values.len() as u128).max(1);
-        let mean = values.iter().map(|value| u128::from(*value)).sum::<u128>() / count;
-        let square = |value: &u64| u128::from(*value).abs_diff(mean).pow(2);
-        let variance = values.iter().map(square).sum::<u128>() / count;
-        let whole = |value: u128| u64::try_from(value).unwrap_or(u64::MAX);
-        Spread { mean: whole(mean), deviation: whole(variance.isqrt()) }
-    }
-
-    /// Hundredths of a deviation above the mean, from 1000 on so that it is never below nothing.
-    fn ahead(self, value: u64) -> u64 {
-        let far = |distance: u64| {
-            let hundredths = u128::from(distance) * 100 / u128::from(self.deviation.max(1));
-            u64::try_from(hundredths).unwrap_or(1_000).min(1_000)
-        };
-        if value >= self.mean {
-            1_000 + far(value - self.mean)
-        } else {
-            1_000 - far(self.mean - value)
-        }
-    }
-}
-
 /// What the candidates are compared with: the most of all, and their order by one thing.
 struct CandidateRange {
     fused: u64,
@@ -258,8 +126,6 @@ struct CandidateRange {
     times: Vec<i64>,
     /// Candidates by session.
     crowds: BTreeMap<usize, u64>,
-    /// Of words, meaning, interaction and the fused score.
-    spreads: [Spread; 4],
 }
 
 impl CandidateRange {
@@ -280,11 +146,7 @@ impl CandidateRange {
         for (session, _, _) in evidence().filter_map(|e| e.session) {
             *crowds.entry(session).or_default() += 1;
         }
-        let interactions: Vec<u64> = ranked.iter().map(|(c, _)| c.interaction).collect();
-        let fused: Vec<u64> = ranked.iter().map(|(_, fused)| *fused).collect();
-        let spreads = [&by_words, &by_meaning, &interactions, &fused].map(|v| Spread::of(v));
         CandidateRange {
-            spreads,
             fused: ranked.first().map_or(0, |(_, fused)| *fused),
             words: by_words.first().copied().unwrap_or(0),
             meaning: by_meaning.first().copied().unwrap_or(0),
@@ -296,15 +158,6 @@ impl CandidateRange {
             times,
             crowds,
         }
-    }
-
-    /// How far ahead of the other candidates it is.
-    fn ahead(&self, s: &mut FeatureRow, candidate: &Candidate, fused: u64) {
-        let [words, meaning, interaction, whole] = self.spreads;
-        s.set(Feature::WordsAhead, words.ahead(candidate.evidence.matched.score));
-        s.set(Feature::MeaningAhead, meaning.ahead(candidate.evidence.meaning.own));
-        s.set(Feature::InteractionAhead, interaction.ahead(candidate.interaction));
-        s.set(Feature::FusedAhead, whole.ahead(fused));
     }
 
     fn session_rank(&self, session: u64) -> u64 {
