@@ -9,7 +9,7 @@ use clap::Command;
 use crate::failure::EXIT_CODES;
 
 /// What is used every day, in our own few words.
-const EVERYDAY: [(&str, &str); 16] = [
+const EVERYDAY: [(&str, &str); 17] = [
     ("save", "keep something: a title, and what it says"),
     ("search", "find memories by a question in ordinary words"),
     ("get", "show memories in full"),
@@ -23,7 +23,8 @@ const EVERYDAY: [(&str, &str); 16] = [
     ("chat", "talk with an agent that has this memory"),
     ("open", "the page, in your browser"),
     ("tui", "everything on the whole terminal"),
-    ("setup", "connect a coding agent"),
+    ("init", "connect every coding agent here, and take over their past"),
+    ("setup", "connect one coding agent"),
     ("status", "is a daemon running, and how is it"),
     ("doctor", "what is right, what is not, and what to do"),
 ];
@@ -80,8 +81,9 @@ const GROUPS: &[(&str, &[&str])] = &[
     (
         "Set up and run",
         &[
-            "setup", "serve", "status", "stop", "open", "tui", "tour", "doctor", "config", "model",
-            "language", "eval", "actors", "stats", "token", "curl", "mcp", "hook",
+            "init", "setup", "serve", "status", "stop", "open", "tui", "tour", "doctor", "config",
+            "model", "language", "eval", "actors", "stats", "token", "curl", "mcp", "hook",
+            "ledger",
         ],
     ),
     ("About the program", &["help", "version", "completions", "man"]),

@@ -29,7 +29,7 @@ const BEAT: Duration = Duration::from_secs(1);
 /// How long a node that could not be reached is left alone.
 const SUSPECT: Duration = Duration::from_secs(3);
 /// How long another node may take to be reached, and to answer.
-const REACH_WAIT: Duration = Duration::from_millis(1_000);
+const REACH_WAIT: Duration = Duration::from_secs(1);
 const ANSWER_WAIT: Duration = Duration::from_secs(4);
 /// Bytes of an answer that is passed on.
 const ANSWER_BYTES_MAX: usize = 16 << 20;
@@ -357,7 +357,7 @@ async fn live(node: Weak<Node>) {
                 }
             }
             Err(error) if !std::mem::replace(&mut failed, true) => {
-                tracing::warn!("no heartbeat: {error}")
+                tracing::warn!("no heartbeat: {error}");
             }
             Err(_) => {}
         }

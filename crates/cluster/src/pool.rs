@@ -265,7 +265,7 @@ async fn connect_with(settings: &LedgerSettings, tls: DatabaseTls) -> Result<Cli
         // Whoever uses the connection is told what went wrong with it.
         let _ = connection.await;
     });
-    let limit = (STATEMENT_WAIT - Duration::from_millis(500)).as_millis();
+    let limit = STATEMENT_WAIT.saturating_sub(Duration::from_millis(500)).as_millis();
     let prelude = format!(
         "SET statement_timeout = {limit}; \
          SELECT set_config('synchronous_commit', 'on', false) \

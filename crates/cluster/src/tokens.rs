@@ -245,10 +245,13 @@ impl PostgresLedger {
     }
 }
 
+/// By the digest of a token: when it was asked for, and what it gives access to.
+type TokenAnswers = HashMap<[u8; 32], (Instant, Option<TokenAccess>)>;
+
 /// Answers about tokens that are fresh enough to be told again.
 #[derive(Debug, Default)]
 pub(crate) struct TokenCache {
-    known: Mutex<HashMap<[u8; 32], (Instant, Option<TokenAccess>)>>,
+    known: Mutex<TokenAnswers>,
 }
 
 impl TokenCache {
@@ -278,9 +281,7 @@ impl TokenCache {
         Ok(found)
     }
 
-    fn known(
-        &self,
-    ) -> std::sync::MutexGuard<'_, HashMap<[u8; 32], (Instant, Option<TokenAccess>)>> {
+    fn known(&self) -> std::sync::MutexGuard<'_, TokenAnswers> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -35,6 +35,7 @@ pub(super) fn example(operation: &str) -> Option<Value> {
         "memory_recall" => json!({"query": "login", "mode": "hybrid", "limit": 5}),
         "run_job" => json!({"dry_run": true}),
         "undo_run" => json!({"run": "maintenance-1794979163478-1"}),
+        "keep_memories" => json!({"ids": [12, 40]}),
         "set_budget" => json!({"kill_switch": true}),
         "admin_chat" => json!({"message": "what is running"}),
         "set_setting" => json!({"key": "memory.dedup_minutes", "value": "15"}),
@@ -44,6 +45,12 @@ pub(super) fn example(operation: &str) -> Option<Value> {
         "say" => json!({"message": "What did we decide about the cache?"}),
         "branch" => json!({"description": "What would it cost to change that?"}),
         "start_worker" => json!({"task": "Sum up what was decided this week."}),
+        "read_past" => json!({"agents": ["claude-code"], "dry_run": true}),
+        "keep_past_turn" => json!({
+            "ref": "codex:0199a2b4#12", "title": "Use redb for the store", "type": "decision",
+        }),
+        "forget_past" => json!({"refs": ["codex:0199a2b4#12"], "reason": "it names a customer"}),
+        "restore_past" => json!({"ref": "codex:0199a2b4#12"}),
         _ => return None,
     })
 }

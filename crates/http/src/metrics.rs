@@ -160,7 +160,8 @@ pub(super) fn of_minds(counts: &MindCounts) -> String {
 /// What the last reads of the ledgers came to.
 pub(super) fn of_ledgers(checks: &[(String, LedgerCheckView)]) -> String {
     let mut text = String::new();
-    let kinds: [(&str, &str, fn(&LedgerCheckView) -> usize); 2] = [
+    type Count = fn(&LedgerCheckView) -> usize;
+    let kinds: [(&str, &str, Count); 2] = [
         ("cortex_ledger_read_entries", "Entries in the last read of a ledger.", |check| {
             usize::try_from(check.entries).unwrap_or(usize::MAX)
         }),

@@ -128,7 +128,7 @@ fn a_damaged_last_frame_or_a_lost_last_segment_is_named_though_nothing_derived_i
         drop(cortex);
         let again = try_open(&damaged).unwrap();
         assert!(dump(&again) == before, "{what}");
-        assert!(again.check_ledger(&mut |_, _| {}).unwrap().problems.len() > 0, "{what}");
+        assert!(!again.check_ledger(&mut |_, _| {}).unwrap().problems.is_empty(), "{what}");
     }
 }
 

@@ -312,6 +312,8 @@ fn arguments(tool: &str) -> Map<String, Value> {
             "pinned" | "hard_delete" | "recalculate" => json!(true),
             "explain" => json!(false),
             "scope" => json!("project"),
+            "participants" => json!(["Ada"]),
+            "happened_at" => json!("2026-03-04"),
             _ => json!("given"),
         };
         given.insert(name.to_owned(), value);

@@ -130,9 +130,12 @@ fn about_runs(lower: &str, has: &dyn Fn(&str) -> bool) -> Option<AdminQuestion> 
     (asks && ((done && by_itself) || away)).then_some(AdminQuestion::LastRun)
 }
 
-/// Questions that are known by a few of their words.
+/// Questions that are known by a few of their words. Whoever asks for a judgement wants more than a list.
 fn in_words(has: &dyn Fn(&str) -> bool) -> Option<AdminQuestion> {
     let any = |words: &[&str]| words.iter().any(|word| has(word));
+    if any(&["should", "worry", "think", "recommend", "suggest", "advise", "advice"]) {
+        return None;
+    }
     if any(&["contradiction", "contradictions", "contradict", "conflicts", "attention"]) {
         return Some(AdminQuestion::Audit);
     }
@@ -160,7 +163,7 @@ fn in_words(has: &dyn Fn(&str) -> bool) -> Option<AdminQuestion> {
     if any(&["breaker", "breakers"]) {
         return Some(AdminQuestion::Breakers);
     }
-    if any(&["patterns", "repeats", "habits"]) {
+    if any(&["patterns", "repeats"]) {
         return Some(AdminQuestion::Patterns);
     }
     any(&["money", "spend", "spending", "expensive", "dollars"]).then_some(AdminQuestion::Budget)
@@ -351,6 +354,17 @@ mod tests {
         ];
         for (text, question) in questions {
             assert_eq!(parse(text), question, "{text}");
+        }
+    }
+
+    #[test]
+    fn questions_for_a_judgement_are_left_to_a_model() {
+        for text in [
+            "which of my habits should worry me",
+            "which projects should I work on next?",
+            "what do you think of these patterns?",
+        ] {
+            assert!(matches!(parse(text), AdminQuestion::Unclear { .. }), "{text}");
         }
     }
 

@@ -125,12 +125,11 @@ fn ways_back(
     after: &HeadState,
 ) -> Vec<(usize, BulkAction, Option<String>)> {
     match action {
-        BulkAction::Archive => vec![(0, BulkAction::Restore, None)],
         // An archived memory that was forgotten is archived again once it is back.
         BulkAction::Forget if before.archived => {
             vec![(0, BulkAction::Restore, None), (1, BulkAction::Archive, None)]
         }
-        BulkAction::Forget => vec![(0, BulkAction::Restore, None)],
+        BulkAction::Archive | BulkAction::Forget => vec![(0, BulkAction::Restore, None)],
         BulkAction::Restore => {
             let mut back = Vec::new();
             if before.archived && !after.archived {

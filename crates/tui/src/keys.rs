@@ -235,7 +235,7 @@ impl State {
             self.notice = Some(Notice::said("the last change is still on its way"));
             return Vec::new();
         }
-        self.way_back = self.way_back_of(change);
+        self.way_back = Some(self.way_back_of(change));
         vec![self.change.ask(&mut self.tickets, Ask::Change(change))]
     }
 
@@ -251,8 +251,8 @@ impl State {
     }
 
     /// What takes a change back.
-    fn way_back_of(&self, change: Change) -> Option<Change> {
-        Some(match change {
+    fn way_back_of(&self, change: Change) -> Change {
+        match change {
             Change::Archive(id) | Change::Forget(id) => Change::Restore(id),
             Change::Pin(id) => Change::Unpin(id),
             Change::Unpin(id) => Change::Pin(id),
@@ -265,7 +265,7 @@ impl State {
                 };
                 if was_forgotten { Change::Forget(id) } else { Change::Archive(id) }
             }
-        })
+        }
     }
 
     pub(super) fn go(&mut self, tab: Tab) -> Vec<Request> {

@@ -57,10 +57,12 @@ fn state(agent: Agent, scope: Scope, at: &Surroundings) -> Option<AgentState> {
         tools: String::new(),
         system: at.system,
     };
+    let targets = targets(agent, &places, &launch);
+    let ours: Vec<&Path> = targets.iter().map(chosen).collect();
     let mut state = AgentState {
         agent,
         scope,
-        installed: on_path(agent.program(), at).is_some() || is_used(&places.folder),
+        installed: on_path(agent.program(), at).is_some() || is_used(&places.folder, &ours),
         configured: false,
         complete: true,
         files: Vec::new(),
@@ -68,7 +70,7 @@ fn state(agent: Agent, scope: Scope, at: &Surroundings) -> Option<AgentState> {
         healthy: None,
         problem: None,
     };
-    for (number, target) in targets(agent, &places, &launch).iter().enumerate() {
+    for (number, target) in targets.iter().enumerate() {
         let path = chosen(target);
         state.files.push(path.to_owned());
         let text = match files::read(path) {
@@ -100,12 +102,14 @@ fn state(agent: Agent, scope: Scope, at: &Surroundings) -> Option<AgentState> {
     Some(state)
 }
 
-/// Whether an agent's folder holds anything that set-up did not make: a folder of ours alone proves nothing.
-fn is_used(folder: &Path) -> bool {
+/// Whether an agent's folder holds anything that set-up did not make: files of ours alone prove nothing. Of a file that
+/// was there before, set-up keeps a copy.
+fn is_used(folder: &Path, ours: &[&Path]) -> bool {
     let Ok(entries) = std::fs::read_dir(folder) else { return false };
     let paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     let is_kept = |path: &PathBuf| path.to_string_lossy().ends_with(".before-cortex");
-    paths.is_empty() || paths.iter().any(|path| is_kept(path) || !holds_ours(path))
+    let is_ours = |path: &PathBuf| ours.contains(&path.as_path()) || holds_ours(path);
+    paths.is_empty() || paths.iter().any(|path| is_kept(path) || !is_ours(path))
 }
 
 /// Whether a file or folder has anything of ours in it.

@@ -26,6 +26,8 @@ use crate::failure::{CommandResult, Failure};
 use crate::invocation::Invocation;
 use crate::output::{Output, ProgressLine};
 
+pub(crate) use service::stated_precision;
+
 /// Hits asked for: for nearly all questions enough for ten sessions.
 const LIMIT: usize = 100;
 /// What the built-in model is called where models are chosen.

@@ -246,7 +246,11 @@ fn the_doctor_looks_at_the_hands() {
     );
     write("chronicle/journal.json", r#"{"providers": {"cogitate": {"tier": 1}}}"#);
     write("talents/default/1700000000000_active.jsonl", "{\"event\":\"request\"}\n");
-    write("run/schedule.json", r#"{"done": "20200101", "attempts": 2, "error": "it rained"}"#);
+    write(
+        "run/schedule.json",
+        r#"{"since": "20200101", "days": {"20200101": {"attempts": 2, "error": "it rained"}}}"#,
+    );
+    write("chronicle/20200102/120000_300/notes.md", "We met.");
     let warned = checks(0);
     assert!(says(&warned, "runs", "warn").contains("orphan_active"), "{warned:?}");
     let providers = says(&warned, "providers", "warn");

@@ -71,10 +71,14 @@ fn the_shared_bulletin_leaves_out_what_is_private() {
 #[test]
 fn maintenance_is_previewed_run_shown_and_undone() {
     let home = Home::new();
+    let dry = ["mind", "run", "maintenance", "--dry-run"];
     let faded = save(&home, "Lunch was late", "discovery");
     let identity = save(&home, "Ada maintains the parser", "identity");
+    // What was saved on purpose is put away only where the settings say so.
+    assert_eq!(at(&home, LATER, &dry)["changes"], serde_json::json!([]));
+    std::fs::write(home.path().join("cortex.toml"), "[mind]\npreset = \"seed\"\n").unwrap();
     let root = home.root();
-    let preview = at(&home, LATER, &["mind", "run", "maintenance", "--dry-run"]);
+    let preview = at(&home, LATER, &dry);
     let about = |changes: &Value| -> Vec<u64> {
         let changes = changes.as_array().unwrap().iter();
         changes

@@ -180,7 +180,7 @@ fn what_the_agent_deletes_stays_and_what_it_writes_is_found() {
     assert_eq!(person.json(&["past"])["kept_only_here"], 1);
 }
 
-// past 32, 33, 34, invariant 90: a canary is in no byte of the home after any sequence of reading, rebuilding, deleting
+// past 32, 33, 34, a canary is in no byte of the home after any sequence of reading, rebuilding, deleting
 #[test]
 fn what_was_forgotten_is_in_no_byte_of_the_home_and_comes_back_only_by_restore() {
     let person = Person::new();

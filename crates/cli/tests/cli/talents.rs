@@ -214,7 +214,8 @@ fn a_talent_uses_the_memory_and_says_what_it_read() {
             "{prompt}"
         );
         // It is the mind's bulletin, as far as the facet may know it.
-        assert!(prompt.contains(&format!("> - Use redb [#{known}]")), "{prompt}");
+        let line = prompt.split("\\n").find(|line| line.starts_with("> - Use redb (web, "));
+        assert!(line.is_some_and(|line| line.ends_with(&format!(") [#{known}]"))), "{prompt}");
         assert!(!prompt.contains("payroll"), "{prompt}");
         drop(daemon);
         home.run(&["stop"]).ok();

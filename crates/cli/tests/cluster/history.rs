@@ -114,7 +114,8 @@ mod tests {
     fn event(span: (u64, u64), done: Done) -> Event {
         let start = Instant::now().checked_add(Duration::from_secs(1_000)).unwrap();
         // All of one test are made within a second.
-        let base = start - Duration::from_millis(u64::from(start.elapsed().subsec_millis()));
+        let part = Duration::from_millis(u64::from(start.elapsed().subsec_millis()));
+        let base = start.checked_sub(part).unwrap();
         let at = |seconds| base + Duration::from_secs(seconds * 10);
         Event { actor: "ada".into(), began: at(span.0), ended: at(span.1), done }
     }

@@ -110,7 +110,7 @@ impl Server {
         standby.resume();
         self.sql("ALTER SYSTEM SET synchronous_standby_names = '*'");
         self.sql("SELECT pg_reload_conf()");
-        let until = Instant::now() + Duration::from_secs(60);
+        let until = Instant::now() + Duration::from_mins(1);
         while self.sql("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'").trim()
             != "1"
         {

@@ -275,22 +275,24 @@ impl Host {
         Ok((due, more, next))
     }
 
-    /// Publishes what rules say of the memories as they are, if the journal has grown. No model is asked.
+    /// Publishes what rules say of the memories as they are, if the journal has grown. No model is asked. True if that
+    /// is a new bulletin, which is not written down yet.
     pub(crate) fn refresh_bulletin(
         &self,
         actor_mind: &ActorMind,
         audience: &Audience,
         caller: &Caller,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let now = caller.now()?;
         let gathered = self.gather(actor_mind, audience, caller)?;
         let mut slot = actor_mind.slot();
         let fresh = slot.mind.refresh(&gathered, LIVE, now);
+        let is_new = fresh.is_some();
         if let Some(bulletin) = fresh {
             actor_mind.publish(*bulletin);
         }
         actor_mind.said(audience, gathered.size);
-        Ok(())
+        Ok(is_new)
     }
 
     /// Brings the bulletins of every mind in use up to date with its journal. Costs one look where nothing changed.
@@ -311,7 +313,7 @@ impl Host {
                 let there = actor_mind.published().get(&audience).is_some();
                 if there && actor_mind.said_until(&audience) != Some(size) {
                     let outcome = self.refresh_bulletin(&actor_mind, &audience, &caller);
-                    self.minds.say(&actor_mind.actor, outcome);
+                    self.minds.say(&actor_mind.actor, outcome.map(drop));
                 }
             }
         }

@@ -151,7 +151,11 @@ impl Host {
         if actor_mind.said_until(audience) == Some(size) {
             return Ok(());
         }
-        self.refresh_bulletin(actor_mind, audience, caller)
+        // Without a daemon the next process has only what was written down.
+        if self.refresh_bulletin(actor_mind, audience, caller)? {
+            self.minds.say(&actor_mind.actor, actor_mind.persist());
+        }
+        Ok(())
     }
 
     fn sources(&self, caller: &Caller, bulletin: &Bulletin) -> Result<Vec<SourceView>> {

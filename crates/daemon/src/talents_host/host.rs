@@ -21,8 +21,8 @@ use talents::bus_server::BusServer;
 use talents::clock::Timing;
 use talents::runner::{Recovery, Runner, RunnerParts, RunnerSettings, RunnerStatus, TalentProgram};
 use talents::supervisor::{
-    Calendar, DaySchedule, ServiceStatus, ServiceWork, SupervisedService, Supervisor,
-    SupervisorSettings,
+    Calendar, DaySchedule, ScheduleState, ServiceStatus, ServiceWork, SupervisedService,
+    Supervisor, SupervisorSettings,
 };
 
 use crate::confinement::exec_settings;
@@ -267,7 +267,7 @@ impl TalentsHost {
             "attest_failures": counts.attest_failures,
             "recovered": self.recovery,
             "services": self.services(),
-            "schedule": self.schedule.state(),
+            "schedule": schedule_view(&self.schedule.state()),
             "working_on": self.days.day(),
             "next_midnight": self.schedule.next_midnight().to_string(),
             "vitals": self.supervisor.machine_load(),
@@ -293,6 +293,23 @@ impl TalentsHost {
             tracing::warn!("talents did not stop in time; the next daemon ends what is left");
         }
     }
+}
+
+/// How far the days are, and which of them wait for another try.
+fn schedule_view(state: &ScheduleState) -> Value {
+    let waiting: BTreeMap<&str, Value> = state
+        .waiting()
+        .map(|(day, record)| {
+            let (attempts, error, next_at) = (record.attempts, &record.error, record.next_at);
+            (day, json!({"attempts": attempts, "error": error, "next_at": next_at}))
+        })
+        .collect();
+    json!({
+        "since": state.since,
+        "done": state.done_until(),
+        "waiting": waiting,
+        "left_out": state.left_out,
+    })
 }
 
 /// The servers whose tools talents may use; nothing if none is set up.

@@ -132,10 +132,11 @@ impl ToolServers {
                 return Err(refused(format!("tools.servers.{name}.approval is \"never\"")));
             }
             ApprovalMode::Auto => {}
-            ApprovalMode::Ask => match self.approval(asked, talent, now)? {
-                Some(waits) => return Ok(waits),
-                None => {}
-            },
+            ApprovalMode::Ask => {
+                if let Some(waits) = self.approval(asked, talent, now)? {
+                    return Ok(waits);
+                }
+            }
         }
         let arguments = match &asked.args {
             Value::Object(arguments) => arguments.clone(),

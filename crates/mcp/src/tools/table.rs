@@ -12,8 +12,8 @@ pub(super) const TOOLS: [ToolEntry; 28] = [
         core: true,
         eager: true,
         effect: Adds,
-        about: "Save a memory. Call it without being asked after a decision, bug fix, architecture or \
-                configuration change, discovery, new convention or gotcha. content: Markdown with **What**, \
+        about: "Save a memory, unasked, after a decision, bug fix, architecture or configuration change, \
+                discovery, new convention or gotcha. content: Markdown with **What**, \
                 **Why**, **Where** (files), **Learned**. title: short, verb + object. type: decision, \
                 architecture, bugfix, pattern, config, discovery, learning. topic_key: the same key updates the \
                 same memory.",

@@ -332,7 +332,7 @@ impl Gathering<'_> {
                 continue;
             }
             let (text, note) = phrase(&memory);
-            let mut item = self.item(&memory, text, note)?;
+            let mut item = self.item(&memory, &text, note)?;
             relations::replaced(&self.view, &self.sight, &memory, &mut item)?;
             if relations::join_alike(&mut items, &item) {
                 self.ids.insert(item.id);
@@ -358,7 +358,7 @@ impl Gathering<'_> {
         }
         for line in work::lines(&memory.body) {
             if items.len() < self.limit {
-                let item = self.item(memory, line, None)?;
+                let item = self.item(memory, &line, None)?;
                 self.ids.insert(item.id);
                 items.push(item);
             }
@@ -366,7 +366,7 @@ impl Gathering<'_> {
         Ok(())
     }
 
-    fn item(&self, memory: &RecallHit, text: String, note: Option<String>) -> Result<InputItem> {
+    fn item(&self, memory: &RecallHit, text: &str, note: Option<String>) -> Result<InputItem> {
         let RecallHit { head, version, body, .. } = memory;
         Ok(InputItem {
             id: head.id.get(),
@@ -379,7 +379,7 @@ impl Gathering<'_> {
             date: happened(memory).date(),
             note,
             detail: untrusted::line(&within(&one_line(&body.content), DETAIL_WORDS)),
-            text: untrusted::line(&text),
+            text: untrusted::line(text),
             also: Vec::new(),
         })
     }

@@ -27,9 +27,8 @@ impl Mind {
     pub fn extend(&mut self, call: ModelCall<'_>, least: u64) -> Result<u64, BudgetRefusal> {
         let before = self.budget.lift(call.who);
         let wanted = call.worst;
-        let refusal = match self.budget.reserve(&self.settings.budget, true, call) {
-            Ok(_) => return Ok(wanted.tokens),
-            Err(refusal) => refusal,
+        let Err(refusal) = self.budget.reserve(&self.settings.budget, true, call) else {
+            return Ok(wanted.tokens);
         };
         let left = match refusal {
             BudgetRefusal::Tokens { left, .. } | BudgetRefusal::Purpose { left, .. } => left,

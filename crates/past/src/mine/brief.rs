@@ -53,9 +53,9 @@ impl Past {
             _ => None,
         }));
         let worked = outcomes(&items);
-        let commands = worked.iter().rev().filter_map(|(item, line, output)| {
-            (is_success(*output) == Some(true)).then(|| (short(line), at(item)))
-        });
+        let commands =
+            worked.iter().rev().filter(|(_, _, output)| is_success(*output) == Some(true));
+        let commands = commands.map(|(item, line, _)| (short(line), at(item)));
         let mut lines = Vec::<(String, String)>::new();
         for (line, turn) in commands {
             if lines.len() < NAMED_MAX && !lines.iter().any(|(known, _)| *known == line) {

@@ -53,7 +53,7 @@ pub(super) fn of_text(text: &str) -> Vec<ErrorLine> {
         }
     }
     if found.is_empty() {
-        found.extend(lines.filter(usable).next_back().map(made_of));
+        found.extend(lines.rfind(usable).map(made_of));
     }
     found
 }

@@ -3,7 +3,7 @@
 //! What must stay true: a sketch follows from the text and the built-in model alone, so an index that was made anew has
 //! the same ones; nearness is a count of bits and no float; a scan holds one slice in memory.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashSet};
 
 use recall::embedding::{Embedder as _, Embedding, StaticEmbedder};
 
@@ -149,8 +149,8 @@ pub(crate) fn near(
         })?;
     }
     // What stands in two segments is one turn.
-    let mut met: HashMap<(u32, u32), ()> = HashMap::new();
-    Ok(best.into_iter().filter(|hit| met.insert((hit.session, hit.turn), ()).is_none()).collect())
+    let mut met: HashSet<(u32, u32)> = HashSet::new();
+    Ok(best.into_iter().filter(|hit| met.insert((hit.session, hit.turn))).collect())
 }
 
 fn distance(one: &[u8], other: &Sketch) -> u32 {

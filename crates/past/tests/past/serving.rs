@@ -4,7 +4,7 @@
 use past::{ItemBody, PastAgent, PastEvent, PastItem, WorkScope, read_transcript};
 use serde_json::json;
 
-use crate::histories::{NOW, Scene, answered, asked, result, text, text_of, tool, turns};
+use crate::histories::{NOW, Scene, answered, asked, result, text, tool, turns};
 
 #[test]
 fn the_agent_of_a_transcript_is_known_by_its_folder() {
@@ -32,7 +32,7 @@ fn the_work_of_a_stretch_of_time_is_its_turns() {
     assert!(third.prompt.contains("part3") && third.answer.contains("fast now"));
     let part = past.span(third.at, third.at + 60_000).unwrap();
     assert_eq!(part.sessions.len(), 1);
-    assert_eq!(part.sessions[0].turns, [third.clone()]);
+    assert_eq!(part.sessions[0].turns, std::slice::from_ref(third));
     assert_eq!(past.span(0, 1).unwrap(), past::WorkSpan::default());
 }
 

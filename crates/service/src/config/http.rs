@@ -30,7 +30,7 @@ impl std::fmt::Debug for HttpServerSettings {
             .field("second_port", &self.second_port)
             .field("hosts", &self.hosts)
             .field("secured", &secured)
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 

@@ -126,9 +126,10 @@ impl Service {
             return Err(Error::invalid("prompt", "is empty"));
         };
         // What is looked for is judged before the prompt itself is there.
-        let found = match switches.recall {
-            true => self.recall_for_prompt(caller, subject, prompt),
-            false => Ok(None),
+        let found = if switches.recall {
+            self.recall_for_prompt(caller, subject, prompt)
+        } else {
+            Ok(None)
         };
         let spent = match found {
             Ok(found) => {

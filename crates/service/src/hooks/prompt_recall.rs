@@ -100,7 +100,7 @@ fn shares_word(question: &str, text: &str) -> bool {
     let stems = |text: &str| -> BTreeSet<String> {
         text.split(|c: char| !c.is_alphanumeric())
             .filter(|word| word.chars().count() >= STEM_CHARS || !word.is_ascii())
-            .map(|word| word.to_lowercase())
+            .map(str::to_lowercase)
             .filter(|word| !ORDINARY.contains(&word.as_str()))
             .map(|word| word.chars().take(STEM_CHARS).collect())
             .collect()

@@ -339,7 +339,7 @@ fn error_line(output: &str) -> String {
             .iter()
             .any(|word| lower.contains(word))
     };
-    let line = lines().find(tells).or_else(|| lines().last()).unwrap_or_default();
+    let line = lines().find(tells).or_else(|| lines().next_back()).unwrap_or_default();
     short(line, LINE_CHARS)
 }
 

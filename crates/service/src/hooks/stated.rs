@@ -180,7 +180,7 @@ pub(crate) fn stated(prompt: &str) -> Vec<StatedRule> {
 fn judged(sentence: &str) -> Option<StatedType> {
     let chars = sentence.chars().count();
     let is_question = sentence.ends_with(['?', '？']);
-    if is_question || chars > SENTENCE_CHARS_MAX || chars < 4 || PASSING.is_match(sentence) {
+    if is_question || !(4..=SENTENCE_CHARS_MAX).contains(&chars) || PASSING.is_match(sentence) {
         return None;
     }
     let bare = FILLER.replace(sentence, "");

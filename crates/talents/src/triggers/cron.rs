@@ -34,7 +34,7 @@ fn field(text: &str, least: u32, most: u32, names: &[&str]) -> Result<u64, Strin
         let lower = word.to_ascii_lowercase();
         if let Some(place) = names.iter().position(|name| *name == lower) {
             // Months begin with 1, days of the week with 0.
-            let first = if names.len() == 12 { 1 } else { 0 };
+            let first = u32::from(names.len() == 12);
             return Ok(u32::try_from(place).unwrap_or(0) + first);
         }
         let found = word.parse::<u32>().ok().filter(|number| (least..=most).contains(number));

@@ -150,7 +150,7 @@ fn timeline_of(answer: &TimelineAnswer, kept: usize, chars: usize) -> AnswerForM
             let preview = line(&beginning(&brief.preview, chars));
             let shown = if preview.is_empty() { String::new() } else { format!(" — {preview}") };
             writeln!(text, "{}{shown}", titled(brief)).expect("a String takes any text");
-            list.push(Value::Object(brief_fields(brief, preview)));
+            list.push(Value::Object(brief_fields(brief, &preview)));
         }
         list
     };
@@ -160,7 +160,7 @@ fn timeline_of(answer: &TimelineAnswer, kept: usize, chars: usize) -> AnswerForM
     let shown = opening(&beginning(&focus.preview, chars.max(NEIGHBOUR_CHARS[0]) * 3));
     writeln!(text, ">>> {} <<<\n{shown}\n--- After ---", titled(focus))
         .expect("a String takes any text");
-    let focus = brief_fields(focus, shown);
+    let focus = brief_fields(focus, &shown);
     let after = neighbours(after, &mut text);
     fields.insert("before".to_owned(), Value::Array(before));
     fields.insert("focus".to_owned(), Value::Object(focus));
@@ -186,13 +186,13 @@ fn marks(brief: &Brief) -> Option<String> {
     (!said.is_empty()).then(|| said.join("; "))
 }
 
-fn brief_fields(brief: &Brief, preview: String) -> Map<String, Value> {
+fn brief_fields(brief: &Brief, preview: &str) -> Map<String, Value> {
     let mut fields = Map::new();
     put(&mut fields, "id", brief.id);
     put(&mut fields, "type", field(&brief.kind));
     put(&mut fields, "date", when(&brief.created_at, brief.happened_at.as_deref()));
     put(&mut fields, "title", field(&excerpt::title(&brief.title)));
-    put(&mut fields, "text", field(&preview));
+    put(&mut fields, "text", field(preview));
     put(&mut fields, "mark", marks(brief));
     fields
 }

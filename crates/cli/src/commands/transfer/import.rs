@@ -91,9 +91,9 @@ pub(crate) fn run(args: &ImportArgs, inv: &Invocation, out: &mut Output) -> Comm
     };
     let report = streams::import(inv, &request, &inv.path(&args.path), out)?;
     if out.is_json() {
-        out.object(&report)?
+        out.object(&report)?;
     } else {
-        show(&report, out)?
+        show(&report, out)?;
     }
     let Some(place) = &report.incomplete else { return Ok(()) };
     let memories = &report.memories;

@@ -47,8 +47,8 @@ enum SupervisorStep {
 
 /// Shows the services, the schedule and the machine. Exit code 3 if no daemon runs, 1 if a service was given up.
 ///
-/// JSON: {services: [{name, health, uptime_seconds, starts, crashes, last_end}], schedule: {done, attempts, error,
-/// left_out}, next_midnight, working_on, running, queued, vitals}
+/// JSON: {services: [{name, health, uptime_seconds, starts, crashes, last_end}], schedule: {since, done,
+/// waiting: {day: {attempts, error, next_at}}, left_out}, next_midnight, working_on, running, queued, vitals}
 #[derive(Args, Debug)]
 struct StatusArgs {}
 
@@ -121,9 +121,10 @@ fn status(hands: &Value, out: &mut Output) -> CommandResult {
         out.line(format_args!("{:<16} {}", "days done until", day(&schedule["done"])))?;
         out.line(format_args!("{:<16} {}", "works on", day(&hands["working_on"])))?;
         out.line(format_args!("{:<16} {}", "next midnight", day(&hands["next_midnight"])))?;
-        if let Some(why) = schedule["error"].as_str() {
-            let attempts = &schedule["attempts"];
-            out.line(format_args!("{:<16} {attempts} times: {}", "failed", plain(why)))?;
+        for (waits, record) in schedule["waiting"].as_object().into_iter().flatten() {
+            let why = plain(record["error"].as_str().unwrap_or_default());
+            let attempts = &record["attempts"];
+            out.line(format_args!("{:<16} {waits}, {attempts} times: {why}", "failed"))?;
         }
         for (days, why) in schedule["left_out"].as_object().into_iter().flatten() {
             let why = plain(why.as_str().unwrap_or_default());
