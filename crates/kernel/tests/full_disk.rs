@@ -1,5 +1,5 @@
-//! Goal: a full disk costs nothing that was acknowledged, locks nothing, and a save that it refuses is cheap: the actor is
-//! not opened anew for it, and goes on as soon as there is room.
+//! Goal: a full disk costs nothing that was acknowledged, locks nothing, and a save that it refuses is cheap: the
+//! actor is not opened anew for it, and goes on as soon as there is room.
 //! Method: a simulated disk with so many bytes of room, or that has none at one call.
 
 #![allow(clippy::unwrap_used)]

@@ -1,9 +1,9 @@
 //! Keeping memories safe while nobody asks: backups by schedule, and a read of every ledger once a week.
 //!
 //! A scheduled backup is a folder of its own, named by its moment, beside those before it; files that did not change
-//! are links to the same bytes. A read of a ledger compares every byte with its checksum and the hash tree; what came of
-//! it lies in the actor's `cache` folder until the next one. What must stay true: a backup has its name only when it is
-//! complete; only folders with such names are ever removed; whoever uses an actor is not kept waiting.
+//! are links to the same bytes. A read of a ledger compares every byte with its checksum and the hash tree; what came
+//! of it lies in the actor's `cache` folder until the next one. What must stay true: a backup has its name only when
+//! it is complete; only folders with such names are ever removed; whoever uses an actor is not kept waiting.
 
 use std::path::{Path, PathBuf};
 

@@ -93,8 +93,8 @@ fn claude_code() {
 // S10
 #[test]
 fn tools_name_a_file_or_a_command() {
-    let context = "{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\",\"additionalContext\":\"Known: \\\"a\\\"\\n\
-                   and b\"}}\n";
+    let context = "{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\",\
+                   \"additionalContext\":\"Known: \\\"a\\\"\\nand b\"}}\n";
     for (agent, input, told) in [
         (
             Agent::ClaudeCode,

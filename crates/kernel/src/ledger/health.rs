@@ -1,4 +1,5 @@
-//! What went wrong with an actor's files since they were opened, and what is done about a derived store that is damaged.
+//! What went wrong with an actor's files since they were opened, and what is done about a derived store that is
+//! damaged.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -5,8 +5,8 @@
 //! appended and synced; erased bodies are overwritten and synced; then the derived rows become visible without a wait
 //! for the disk. They are made durable every `UNSYNCED_ENTRIES_MAX` entries, by `settle` and at close.
 //!
-//! A full disk refuses the frame, and nothing has happened. Derived rows without room go on in memory (`store/spill.rs`)
-//! until there is room for a copy of all of them.
+//! A full disk refuses the frame, and nothing has happened. Derived rows without room go on in memory
+//! (`store/spill.rs`) until there is room for a copy of all of them.
 //!
 //! What must stay true: a location is committed with the derived rows of its entry, so a reader sees an entry exactly
 //! when it sees what follows from it. The derived store never holds an entry that the ledger does not. If it fails

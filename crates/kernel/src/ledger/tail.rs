@@ -3,9 +3,9 @@
 //! The segment is filled with zeros ahead of its frames, so that a sync has nothing but data to write: no length and no
 //! new blocks. The zeros are cut off when the segment is closed.
 //!
-//! What must stay true: `DiskFull` says that nothing of the frame is there, so that the ledger goes on. A frame gets its
-//! room before it is written; one that finds none all the same is cut off, and that is synced. After any other error
-//! nobody knows what the disk holds.
+//! What must stay true: `DiskFull` says that nothing of the frame is there, so that the ledger goes on. A frame gets
+//! its room before it is written; one that finds none all the same is cut off, and that is synced. After any other
+//! error nobody knows what the disk holds.
 
 use std::sync::Arc;
 

@@ -290,7 +290,8 @@ mod tests {
     }
 
     proptest! {
-        // L4: whenever the disk becomes full, the file reads as if it had not, and what is on disk stays as it was then.
+        // L4: whenever the disk becomes full, the file reads as if it had not, and what is on disk stays as it was
+        // then.
         #[test]
         fn a_file_reads_the_same_with_and_without_room(steps in prop::collection::vec(step(), 1..30)) {
             let disk = Arc::new(Narrow::default());

@@ -43,7 +43,7 @@ pub(super) struct ErrorLine {
 
 /// The errors that a text tells of: its lines with words of errors, or else its last line.
 pub(super) fn of_text(text: &str) -> Vec<ErrorLine> {
-    let lines = text.lines().map(str::trim);
+    let mut lines = text.lines().map(str::trim);
     let usable = |line: &&str| !line.is_empty() && line.len() <= LINE_BYTES_MAX;
     let mut found: Vec<ErrorLine> = Vec::new();
     for line in lines.clone().filter(usable).filter(|line| is_error(line)) {

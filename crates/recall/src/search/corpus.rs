@@ -105,8 +105,8 @@ impl<'a> Corpus<'a> {
         Ok(search)
     }
 
-    /// What a delegate may see: the frequency of a word over anything more would tell it which words other memories have.
-    /// Every memory's head is read for it.
+    /// What a delegate may see: the frequency of a word over anything more would tell it which words other memories
+    /// have. Every memory's head is read for it.
     fn seen_by_delegate(&self) -> Result<Ids> {
         let SearchContext { view, gate, .. } = *self.context;
         let mut seen = Ids::default();

@@ -46,13 +46,19 @@ static PLACES: LazyLock<Vec<Place>> = LazyLock::new(|| {
             &["assword", "assphrase", "asswort", "ASSWORD"],
             "password",
             Judge::NoType,
-            r#"(?i)\b(?:password|passphrase|passwort)\s{1,4}(?:is|was|ist|lautet)\s{1,4}["'`]?([^\s"'`()\[\]{}<>]{6,})"#,
+            concat!(
+                r#"(?i)\b(?:password|passphrase|passwort)\s{1,4}(?:is|was|ist|"#,
+                r#"lautet)\s{1,4}["'`]?([^\s"'`()\[\]{}<>]{6,})"#,
+            ),
         ),
         place(
             &["assword:", "asswd:", "assphrase:"],
             "password",
             Judge::NoType,
-            r#"(?im)^[ \t-]{0,40}[a-z_.-]{0,40}(?:password|passwd|passphrase):[ \t]{1,4}["']?([^\s"'`,;(){}<>\[\]|]{6,})["']?[ \t]*$"#,
+            concat!(
+                r#"(?im)^[ \t-]{0,40}[a-z_.-]{0,40}(?:password|passwd|passphrase):[ "#,
+                r#"\t]{1,4}["']?([^\s"'`,;(){}<>\[\]|]{6,})["']?[ \t]*$"#,
+            ),
         ),
         place(
             &["curl"],

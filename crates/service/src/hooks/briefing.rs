@@ -21,9 +21,9 @@ use crate::journal_tail::each_session;
 use crate::{Service, views};
 
 /// What memory is for; the tools it names are those that set-up gives.
-const OPENING: &str = "Cortex keeps a memory of this project that outlives sessions. mem_search finds earlier decisions \
-and fixes; mem_save keeps new ones when they are made; mem_session_summary keeps goal, results and next steps before the \
-work ends (the main agent's task, not a sub-agent's).";
+const OPENING: &str = "Cortex keeps a memory of this project that outlives sessions. mem_search finds earlier \
+decisions and fixes; mem_save keeps new ones when they are made; mem_session_summary keeps goal, results and next \
+steps before the work ends (the main agent's task, not a sub-agent's).";
 /// The last line, where anything was told.
 const CLOSING: &str = "More: mem_search with a question, mem_context for an overview.";
 /// Newest memories of the project, and of each type elsewhere, that are looked at.
@@ -51,7 +51,7 @@ pub(super) fn trouble(reason: &str) -> String {
 }
 
 /// A memory with what it says.
-struct Known {
+struct BriefedMemory {
     head: Head,
     body: Body,
     told: ToldMemory,
@@ -71,7 +71,7 @@ impl Service {
         let project = self.project(caller, None);
         let known = self.known(&reading, project.as_deref())?;
         let since = self.last_here(caller, &reading.view(), project.as_deref(), subject)?;
-        let own = |known: &Known| {
+        let own = |known: &BriefedMemory| {
             subject.session.is_some() && known.head.session.as_deref() == subject.session
         };
         let mut sections = Vec::new();
@@ -88,13 +88,13 @@ impl Service {
 
     fn sections(
         &self,
-        known: &[Known],
+        known: &[BriefedMemory],
         since: Option<Millis>,
         subject: &HookSubject<'_>,
         compacted: bool,
     ) -> Vec<BriefingSection> {
-        let of = |wanted: &dyn Fn(&Known) -> bool| {
-            let mut found: Vec<&Known> = known
+        let of = |wanted: &dyn Fn(&BriefedMemory) -> bool| {
+            let mut found: Vec<&BriefedMemory> = known
                 .iter()
                 .filter(|known| wanted(known))
                 // After a compaction what was told before is gone from the conversation.
@@ -104,11 +104,12 @@ impl Service {
             found.truncate(LINES_MAX);
             found
         };
-        let is = |known: &Known, kind: MemoryType| known.head.memory_type == kind;
-        let is_rule =
-            |known: &Known| is(known, MemoryType::Constraint) || is(known, MemoryType::Preference);
-        let lines = |found: Vec<&Known>| found.into_iter().map(line).collect::<Vec<_>>();
-        let whole = |found: Vec<&Known>| {
+        let is = |known: &BriefedMemory, kind: MemoryType| known.head.memory_type == kind;
+        let is_rule = |known: &BriefedMemory| {
+            is(known, MemoryType::Constraint) || is(known, MemoryType::Preference)
+        };
+        let lines = |found: Vec<&BriefedMemory>| found.into_iter().map(line).collect::<Vec<_>>();
+        let whole = |found: Vec<&BriefedMemory>| {
             // What would be cut is better found by a question, whole.
             found.into_iter().filter(|known| known.told.is_whole(LINE_CHARS)).map(line).collect()
         };
@@ -145,7 +146,7 @@ impl Service {
     }
 
     /// What may be told of a project and of the person, each memory with its text.
-    fn known(&self, reading: &Reading, project: Option<&str>) -> Result<Vec<Known>> {
+    fn known(&self, reading: &Reading, project: Option<&str>) -> Result<Vec<BriefedMemory>> {
         let view = reading.view();
         let (mut heads, mut taken) = (Vec::new(), BTreeSet::new());
         let mut look =
@@ -185,7 +186,7 @@ impl Service {
         Ok(known)
     }
 
-    fn known_memory(&self, view: &View<'_>, head: Head) -> Result<Option<Known>> {
+    fn known_memory(&self, view: &View<'_>, head: Head) -> Result<Option<BriefedMemory>> {
         let version = view.required_version(head.id, head.version)?;
         let Some(body) = view.body(&version)? else { return Ok(None) };
         let author = views::author(&version);
@@ -210,7 +211,7 @@ impl Service {
             by: version.by,
             author,
         };
-        Ok(Some(Known { head, body, told, happened }))
+        Ok(Some(BriefedMemory { head, body, told, happened }))
     }
 
     /// When this agent last worked here, before this session.
@@ -235,13 +236,13 @@ impl Service {
     }
 }
 
-fn line(known: &Known) -> BriefingLine {
+fn line(known: &BriefedMemory) -> BriefingLine {
     BriefingLine { text: known.told.line("", LINE_CHARS), memory: Some(known.head.id.get()) }
 }
 
 /// What the session had come to when the agent shortened its conversation.
-fn session_so_far<'k>(own: impl Iterator<Item = &'k Known>) -> BriefingSection {
-    let mut own: Vec<&Known> = own.collect();
+fn session_so_far<'k>(own: impl Iterator<Item = &'k BriefedMemory>) -> BriefingSection {
+    let mut own: Vec<&BriefedMemory> = own.collect();
     own.sort_by_key(|known| (known.head.memory_type == MemoryType::Event, known.head.id));
     let lines = own.into_iter().rev().take(LINES_MAX).map(|known| {
         let is_session = known.head.memory_type == MemoryType::Event;
@@ -255,8 +256,8 @@ fn session_so_far<'k>(own: impl Iterator<Item = &'k Known>) -> BriefingSection {
 }
 
 /// The newest session that said where it stopped, its next steps first and whole.
-fn stopped(known: &[Known], subject: &HookSubject<'_>) -> Vec<BriefingLine> {
-    let is_session = |known: &&Known| {
+fn stopped(known: &[BriefedMemory], subject: &HookSubject<'_>) -> Vec<BriefingLine> {
+    let is_session = |known: &&BriefedMemory| {
         let kinds = ["session_summary", session_digest::KIND];
         kinds.contains(&known.head.kind.as_str())
             && (subject.session.is_none() || known.head.session.as_deref() != subject.session)
@@ -268,7 +269,7 @@ fn stopped(known: &[Known], subject: &HookSubject<'_>) -> Vec<BriefingLine> {
     newest.map(session_line).into_iter().collect()
 }
 
-fn session_line(known: &Known) -> BriefingLine {
+fn session_line(known: &BriefedMemory) -> BriefingLine {
     let (about, next) = session_digest::about_and_next(&known.body.content);
     let next = untrusted::line(&next);
     let head = format!("- #{} {} ", known.head.id.get(), known.told.day);

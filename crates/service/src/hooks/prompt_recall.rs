@@ -1,8 +1,8 @@
 //! Memories that answer a prompt, told before the agent begins: one to three, or none.
 //!
 //! What must stay true: only what relevance calls strong is told, once per session, of this project and of the person;
-//! private blocks of a prompt are not searched for. Relevance was fitted on stores of many memories and promises less in
-//! small ones, where words are rare by chance: there less is asked of it (`needed`), and a word in common besides.
+//! private blocks of a prompt are not searched for. Relevance was fitted on stores of many memories and promises less
+//! in small ones, where words are rare by chance: there less is asked of it (`needed`), and a word in common besides.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,5 @@
-//! What a person states as a rule or a preference, in English, German, Spanish, French and Chinese: the sentence, whole.
+//! What a person states as a rule or a preference, in English, German, Spanish, French and Chinese: the sentence,
+//! whole.
 //!
 //! What must stay true: pure; only what addresses how work is to be done from now on counts, not what describes how a
 //! program behaves, asks something, or is meant for the task at hand; nothing inside code or quotations is looked at.
@@ -38,16 +39,22 @@ struct Phrase {
 
 /// Words before a sentence that change nothing about it.
 static FILLER: LazyLock<Regex> = LazyLock::new(|| {
-    regex(
-        r"^(?i)(?:(?:please|pls|also|and|but|so|ok|okay|btw|by the way|note|nb|important|hey|oh|well|actually|again|one more thing|in general|generally|as a rule|first|second|finally|reminder|bitte|also|und|aber|übrigens|wichtig|achtung|außerdem|generell|por favor|además|y|pero|importante|ojo|nota|s'il te plaît|stp|svp|et|mais|au fait|attention|important|merci de|请|请你|麻烦|另外|注意|顺便说一下)[,:，：!]?\s*(?:\s|\b|$))+",
-    )
+    regex(concat!(
+        r"^(?i)(?:(?:please|pls|also|and|but|so|ok|okay|btw|by the way|note|nb|important|hey|oh|",
+        r"well|actually|again|one more thing|in general|generally|as a rule|first|second|finally|",
+        r"reminder|bitte|also|und|aber|übrigens|wichtig|achtung|außerdem|generell|por favor|además|",
+        r"y|pero|importante|ojo|nota|s'il te plaît|stp|svp|et|mais|au fait|attention|important|",
+        r"merci de|请|请你|麻烦|另外|注意|顺便说一下)[,:，：!]?\s*(?:\s|\b|$))+",
+    ))
 });
 
 /// What makes a sentence one about now, or no statement at all.
 static PASSING: LazyLock<Regex> = LazyLock::new(|| {
-    regex(
-        r"(?i)\b(?:for now|this time|just once|only once|for this (?:task|one|commit|pr|change|test|run|branch|ticket)|right now|today|temporarily|diesmal|vorerst|heute|nur dieses mal|por ahora|esta vez|hoy|pour l'instant|cette fois|aujourd'hui)\b|这次|暂时|今天|目前先",
-    )
+    regex(concat!(
+        r"(?i)\b(?:for now|this time|just once|only once|for this (?:task|one|commit|pr|change|test|",
+        r"run|branch|ticket)|right now|today|temporarily|diesmal|vorerst|heute|nur dieses mal|por ",
+        r"ahora|esta vez|hoy|pour l'instant|cette fois|aujourd'hui)\b|这次|暂时|今天|目前先",
+    ))
 });
 
 /// A word behind "always" or "never" that describes instead of demanding.
@@ -109,31 +116,69 @@ static PHRASES: LazyLock<Vec<Phrase>> = LazyLock::new(|| {
         r"^(?:do not|don't|dont) ever \p{L}|^never ever \p{L}",
         r"^(?:from now on|from here on(?: out)?|going forward|in (?:the )?future)\b|\bfrom now on[.!]?$",
         r"^(?:remember|keep in mind|bear in mind|don't forget|do not forget)(?::| that\b| to\b)",
-        r"^(?:you|we|agents?|everyone|claude|codex|gemini) (?:should|must|need to|needs to|have to|are to|shall|may) (?:always|never)\b",
-        r"^(?:we|i) (?:always|never) (?:use|run|write|put|keep|commit|push|deploy|name|merge|want|log|test|format|squash|rebase|review|release|tag|add|call|store|edit|touch|import|mock|ship|skip|hardcode|allow|rely|expose|send)\b",
+        concat!(
+            r"^(?:you|we|agents?|everyone|claude|codex|gemini) (?:should|must|need to|needs to|have to|",
+            r"are to|shall|may) (?:always|never)\b",
+        ),
+        concat!(
+            r"^(?:we|i) (?:always|never) (?:use|run|write|put|keep|commit|push|deploy|name|merge|want|",
+            r"log|test|format|squash|rebase|review|release|tag|add|call|store|edit|touch|import|mock|",
+            r"ship|skip|hardcode|allow|rely|expose|send)\b",
+        ),
         r"^(?:make sure|be sure|take care)(?: to| that)?(?: you| we)? (?:always|never)\b",
         r"^i(?:'d| would)? (?:want|like|need|expect) you to (?:always|never)\b|^i always want\b|^i never want\b",
-        r"^(?:in|for|on) (?:this|our|all|every|my) (?:repo|repos|repository|project|projects|codebase|team|file|files|service|services)\b[^,]{0,30},? (?:always|never|we (?:always|never|use|don't|do not)|use|do not|don't)\b",
-        r"^(?:our|the|my|house) (?:rule|policy|convention|standard)(?: here| for \w+)? (?:is|says)\b|^(?:house )?(?:rule|convention|policy): \p{L}",
+        concat!(
+            r"^(?:in|for|on) (?:this|our|all|every|my) (?:repo|repos|repository|project|projects|",
+            r"codebase|team|file|files|service|services)\b[^,]{0,30},? (?:always|never|we (?:always|",
+            r"never|use|don't|do not)|use|do not|don't)\b",
+        ),
+        concat!(
+            r"^(?:our|the|my|house) (?:rule|policy|convention|standard)(?: here| for \w+)? (?:is|",
+            r"says)\b|^(?:house )?(?:rule|convention|policy): \p{L}",
+        ),
         // German
         r"^(?:ab (?:jetzt|sofort|heute an)|von (?:nun|jetzt) an|künftig|in zukunft|zukünftig)\b",
         r"^(?:merke? dir|denke? (?:bitte )?(?:immer )?daran|vergiss (?:nie|nicht))\b",
-        r"^(?:bitte )?(?:benutz|verwend|nutz|nimm|schreib|führ|mach|lass|test|push|commit|start|halt|speicher|formatier|prüf|frag|antwort|nenn|leg|lösch|änder|setz|gib|erstell|aktualisier|merge|deploy|bau|ruf)\p{L}* (?:\S+ ){0,5}?(?:immer|niemals|nie|stets)\b",
+        concat!(
+            r"^(?:bitte )?(?:benutz|verwend|nutz|nimm|schreib|führ|mach|lass|test|push|commit|start|",
+            r"halt|speicher|formatier|prüf|frag|antwort|nenn|leg|lösch|änder|setz|gib|erstell|",
+            r"aktualisier|merge|deploy|bau|ruf)\p{L}* (?:\S+ ){0,5}?(?:immer|niemals|nie|stets)\b",
+        ),
         r"^(?:immer|niemals|nie|stets) .*\p{L}(?:en|ern|eln)[.!]?$",
-        r"^wir (?:benutzen|verwenden|nutzen|schreiben|pushen|committen|mergen|testen|deployen|bauen|legen|speichern) (?:\S+ ){0,5}?(?:immer|nie|niemals|stets|grundsätzlich)\b",
+        concat!(
+            r"^wir (?:benutzen|verwenden|nutzen|schreiben|pushen|committen|mergen|testen|deployen|bauen|",
+            r"legen|speichern) (?:\S+ ){0,5}?(?:immer|nie|niemals|stets|grundsätzlich)\b",
+        ),
         r"^(?:du|ihr|man) (?:sollst|musst|darfst|sollt|muss|darf|soll) (?:\S+ ){0,4}?(?:immer|nie|niemals|stets)\b",
         // Spanish
-        r"^(?:siempre|nunca|jamás) (?:usa|uses|utiliza|utilices|ejecuta|ejecutes|escribe|escribas|haz|hagas|pon|pongas|subas|borres|toques|cambies|modifiques|prueba|corre|mezcles|crea|crees|añade|añadas|responde|deja|dejes|incluye|incluyas|guarda|guardes|verifica|actualiza|formatea|hay que|debes|tienes que)\b",
-        r"^(?:usa|utiliza|ejecuta|escribe|haz|pon|corre|prueba|responde|añade|crea|guarda|verifica|actualiza|formatea|despliega) (?:\S+ )?siempre\b|^no \p{L}+ (?:nunca|jamás)\b",
+        concat!(
+            r"^(?:siempre|nunca|jamás) (?:usa|uses|utiliza|utilices|ejecuta|ejecutes|escribe|escribas|",
+            r"haz|hagas|pon|pongas|subas|borres|toques|cambies|modifiques|prueba|corre|mezcles|crea|",
+            r"crees|añade|añadas|responde|deja|dejes|incluye|incluyas|guarda|guardes|verifica|actualiza|",
+            r"formatea|hay que|debes|tienes que)\b",
+        ),
+        concat!(
+            r"^(?:usa|utiliza|ejecuta|escribe|haz|pon|corre|prueba|responde|añade|crea|guarda|verifica|",
+            r"actualiza|formatea|despliega) (?:\S+ )?siempre\b|^no \p{L}+ (?:nunca|jamás)\b",
+        ),
         r"^(?:recuerda|acuérdate de|ten en cuenta|no olvides) (?:que|siempre|de|usar|no)\b",
         r"^(?:a partir de ahora|de ahora en adelante|desde ahora|en adelante|en el futuro)\b",
-        r"^(?:debes|tienes que|hay que|deberías) (?:siempre|no \p{L}+ nunca)\b|^en este (?:repo|repositorio|proyecto),? (?:siempre|nunca|usamos|no)\b",
+        concat!(
+            r"^(?:debes|tienes que|hay que|deberías) (?:siempre|no \p{L}+ nunca)\b|^en este (?:repo|",
+            r"repositorio|proyecto),? (?:siempre|nunca|usamos|no)\b",
+        ),
         // French
         r"^(?:à partir de maintenant|dès maintenant|désormais|dorénavant|à l'avenir)(?:\s|,|$)",
         r"^(?:souviens-toi|rappelle-toi|retiens|n'oublie (?:pas|jamais)|garde (?:en tête|à l'esprit))\b",
         r"^toujours \p{L}+(?:er|ir|re)\b|^ne jamais \p{L}|^ne \p{L}+ jamais\b|^n['’]\p{L}+ jamais\b",
-        r"^(?:utilise|lance|écris|mets|fais|teste|exécute|garde|ajoute|réponds|commente|formate|vérifie|passe|crée|déploie)z? toujours\b",
-        r"^(?:tu|vous|on) (?:dois|devez|doit|ne dois|ne doit|ne devez) (?:toujours|jamais)\b|^on (?:utilise|écrit|met|teste) toujours\b|^on n['’e] ?\p{L}+ jamais\b",
+        concat!(
+            r"^(?:utilise|lance|écris|mets|fais|teste|exécute|garde|ajoute|réponds|commente|formate|",
+            r"vérifie|passe|crée|déploie)z? toujours\b",
+        ),
+        concat!(
+            r"^(?:tu|vous|on) (?:dois|devez|doit|ne dois|ne doit|ne devez) (?:toujours|jamais)\b|^on ",
+            r"(?:utilise|écrit|met|teste) toujours\b|^on n['’e] ?\p{L}+ jamais\b",
+        ),
         r"^dans ce (?:dépôt|projet|repo),? (?:toujours|on (?:utilise|n['’]))",
         // Chinese
         r"^(?:总是|始终|永远|一定要|务必|一律|绝对不要|绝不要|永远不要|千万不要|千万别|不要再|别再|绝不能|必须始终)\S",
@@ -146,7 +191,10 @@ static PHRASES: LazyLock<Vec<Phrase>> = LazyLock::new(|| {
         r"^(?:i|we) (?:strongly |really |generally |usually |much |always )?prefer\b",
         r"^my preference is\b|^i (?:like|favou?r) .{2,60} (?:over|better than|more than|rather than)\b",
         r"^i (?:don't|do not|really don't) like (?:it )?when\b|^i hate (?:it )?when you\b",
-        r"^(?:ich|wir) (?:bevorzugen?|ziehen? .+ vor\b|mag .{2,60} lieber|mögen .{2,60} lieber|hätten? (?:es )?lieber immer|habe lieber)",
+        concat!(
+            r"^(?:ich|wir) (?:bevorzugen?|ziehen? .+ vor\b|mag .{2,60} lieber|mögen .{2,60} lieber|",
+            r"hätten? (?:es )?lieber immer|habe lieber)",
+        ),
         r"^(?:yo )?prefiero\b|^preferimos\b|^me gustan? más\b",
         r"^(?:je préfère|nous préférons|j'aime mieux|on préfère)\b",
         r"^我(?:个人)?(?:更喜欢|比较喜欢|偏好|更倾向|倾向于|喜欢用)|^我们(?:更喜欢|偏好|倾向于)",

@@ -27,7 +27,7 @@ const ORDINARY: &[&str] = &[
 ];
 
 /// What the agent is about to touch.
-enum Touched {
+enum ToolTarget {
     /// A path, `/` between its parts.
     File(String),
     /// The first words of each command of a line, such as `git push`.
@@ -42,8 +42,8 @@ impl Service {
         subject: &HookSubject<'_>,
     ) -> Result<Option<(String, Vec<u64>)>> {
         let touched = match (&request.file, &request.command) {
-            (Some(file), _) => Touched::File(file.replace('\\', "/")),
-            (None, Some(line)) => Touched::Commands(commands(line)),
+            (Some(file), _) => ToolTarget::File(file.replace('\\', "/")),
+            (None, Some(line)) => ToolTarget::Commands(commands(line)),
             (None, None) => return Ok(None),
         };
         let Some(words) = touched.words() else { return Ok(None) };
@@ -97,25 +97,25 @@ fn binds(hit: &Hit) -> bool {
     hit.head.memory_type != MemoryType::Fact || hit.head.kind.starts_with("bug")
 }
 
-impl Touched {
+impl ToolTarget {
     fn heading(&self) -> &'static str {
         match self {
-            Touched::File(_) => "Known about this file:",
-            Touched::Commands(_) => "Known about this command:",
+            ToolTarget::File(_) => "Known about this file:",
+            ToolTarget::Commands(_) => "Known about this command:",
         }
     }
 
     /// What to search for; nothing if there is nothing to look up.
     fn words(&self) -> Option<String> {
         match self {
-            Touched::File(path) => {
+            ToolTarget::File(path) => {
                 let mut parts = path.rsplit('/').filter(|part| !part.is_empty());
                 let name = parts.next()?;
                 Some(
                     parts.next().map_or_else(|| name.to_owned(), |above| format!("{above}/{name}")),
                 )
             }
-            Touched::Commands(commands) => (!commands.is_empty()).then(|| commands.join(" ")),
+            ToolTarget::Commands(commands) => (!commands.is_empty()).then(|| commands.join(" ")),
         }
     }
 
@@ -127,8 +127,8 @@ impl Touched {
         };
         let text = format!("{}\n{}\n{trigger}", body.title, body.content);
         match self {
-            Touched::File(path) => names_file(&text, path),
-            Touched::Commands(commands) => commands.iter().any(|command| has(&text, command)),
+            ToolTarget::File(path) => names_file(&text, path),
+            ToolTarget::Commands(commands) => commands.iter().any(|command| has(&text, command)),
         }
     }
 }

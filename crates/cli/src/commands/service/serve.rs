@@ -34,8 +34,8 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// Runs the daemon of this home in the foreground, until it is interrupted.
 ///
-/// Serves HTTP too: http://127.0.0.1:7438, or the port that CORTEX_PORT names. If another program has the port, the daemon
-/// says so and serves its socket alone.
+/// Serves HTTP too: http://127.0.0.1:7438, or the port that CORTEX_PORT names. If another program has the port, the
+/// daemon says so and serves its socket alone.
 ///
 /// Agents and hooks start one in the background by themselves; it ends when nobody is connected for a while. While a
 /// daemon runs, every command is answered by it.

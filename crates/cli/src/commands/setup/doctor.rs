@@ -97,7 +97,7 @@ pub(crate) fn run(
     let folder = home_folder(globals, &env.variables, &env.cwd)?;
     // The same code that the program judges them by: what `cortex mind` refuses is not right.
     let judged = config::load(&folder, &env.variables).and_then(|config| {
-        daemon::mind_host::read_settings(&config)?;
+        hands::judge_mind(&config)?;
         Ok(config)
     });
     let config = match judged {

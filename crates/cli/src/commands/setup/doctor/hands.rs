@@ -29,6 +29,11 @@ use crate::process::own_environment;
 /// Findings of one kind that are named.
 const NAMED_MAX: usize = 3;
 
+/// Reads what the settings say of the mind, by the code that the mind reads them with.
+pub(super) fn judge_mind(config: &Config) -> service::Result<()> {
+    daemon::mind_host::read_settings(config).map(drop)
+}
+
 pub(super) fn examine(folder: &Path, config: &Config, report: &mut DoctorReport) {
     let home = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     runs(&DaemonPlace::new(&home), report);
