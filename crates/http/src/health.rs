@@ -172,8 +172,9 @@ pub(super) async fn metrics(State(app): State<App>) -> Response {
         text.push_str(&crate::in_cluster::metrics(node));
     }
     text.push_str(&crate::metrics::of_minds(&app.ops.mind_counts()));
-    // A home that cannot be listed has no reads to tell of.
-    let checks = app.ops.service.ledger_checks().unwrap_or_default();
+    // A home that cannot be listed has no reads to tell of. Listing reads files, or asks a database.
+    let look = |ops: &Host| Ok(ops.service.ledger_checks()?);
+    let checks = app.run(WorkKind::Read, look).await.unwrap_or_default();
     text.push_str(&crate::metrics::of_ledgers(&checks));
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response()
 }

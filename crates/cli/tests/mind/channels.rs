@@ -263,10 +263,14 @@ fn a_worker_that_is_stuck_is_stopped_and_its_conversation_told() {
     *gate.0.lock().unwrap() = false;
     let worker = daemon.post("/api/channels/main/workers", &json!({"task": "Wait for ever."}));
     let id = worker["use_id"].as_str().unwrap();
-    let why = daemon.post(
-        "/api/cortex/chat",
-        &json!({"agent_id": "default", "message": format!("why is worker {id} stuck?")}),
-    );
+    // Supervision hears of a run from the bus, a moment after it began.
+    let asked = json!({"agent_id": "default", "message": format!("why is worker {id} stuck?")});
+    let why = loop {
+        let (status, body) = daemon.raw("POST", "/api/cortex/chat", "", &asked.to_string());
+        if status != 404 {
+            break serde_json::from_str::<Value>(&body).unwrap();
+        }
+    };
     assert!(why["response"].as_str().unwrap().contains(id), "{why}");
     let events = daemon.until("/api/mind/events", |answer| {
         answer["events"].as_array().unwrap().iter().any(|event| event["event"] == "worker_complete")

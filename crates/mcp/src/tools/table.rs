@@ -14,9 +14,9 @@ pub(super) const TOOLS: [ToolEntry; 28] = [
         effect: Adds,
         about: "Save a memory, unasked, after a decision, bug fix, architecture or configuration change, \
                 discovery, new convention or gotcha. content: Markdown with **What**, \
-                **Why**, **Where** (files), **Learned**. title: short, verb + object. type: decision, \
-                architecture, bugfix, pattern, config, discovery, learning. topic_key: the same key updates the \
-                same memory.",
+                **Why**, **Where** (files), **Learned**. title: verb + object. type: decision, \
+                architecture, bugfix, pattern, config, discovery, learning. topic_key: the same key updates \
+                one memory.",
         also: None,
         takes: "title:s* content:s* type:s project:s scope:s session_id:s topic_key:s participants:w happened_at:s",
         gives: "id:i* status:s* title:s* type:s* version:i*",
@@ -55,7 +55,7 @@ pub(super) const TOOLS: [ToolEntry; 28] = [
         eager: true,
         effect: Adds,
         about: "Mandatory before a session ends. content: Markdown with Goal, Instructions, Discoveries, \
-                Accomplished, Next Steps, Relevant Files; what and why, paths and errors kept.",
+                Accomplished, Next Steps, Relevant Files; keep paths and errors.",
         also: None,
         takes: "content:s* project:s* session_id:s",
         gives: "id:i* status:s*",
