@@ -469,7 +469,10 @@ fn line(n: usize, role: &str, content: &serde_json::Value) -> String {
 }
 
 fn transcript() -> String {
-    let call = |id: &str, name: &str, input: serde_json::Value| serde_json::json!([{"type": "tool_use", "id": id, "name": name, "input": input}]);
+    let call = |id: &str, name: &str, input: serde_json::Value| {
+        let kind = "tool_use";
+        serde_json::json!([{"type": kind, "id": id, "name": name, "input": input}])
+    };
     let result = |id: &str, text: &str, error: bool| {
         let kind = "tool_result";
         serde_json::json!([{"type": kind, "tool_use_id": id, "content": text, "is_error": error}])
