@@ -12,7 +12,7 @@ pub(super) const TOOLS: [ToolEntry; 28] = [
         core: true,
         eager: true,
         effect: Adds,
-        about: "Save a memory, unasked, after a decision, bug fix, architecture or configuration change, \
+        about: "Save, unasked, after a decision, bug fix, architecture or configuration change, \
                 discovery, new convention or gotcha. content: Markdown with **What**, \
                 **Why**, **Where** (files), **Learned**. title: verb + object. type: decision, \
                 architecture, bugfix, pattern, config, discovery, learning. topic_key: the same key updates \
@@ -28,7 +28,7 @@ pub(super) const TOOLS: [ToolEntry; 28] = [
         core: true,
         eager: true,
         effect: Reads,
-        about: "Find memories by a question in ordinary words: ids, titles, previews, relevance. Looks in this project \
+        about: "Find memories by a question in plain words: ids, titles, previews, relevance. Looks in this project \
                 and at what is personal; project: \"all\" everywhere.",
         also: Some(("mem_get_observation", "mem_get_observation has the whole text.")),
         takes: "query:s* type:s project:s scope:s limit:i max_tokens:i explain:b",
