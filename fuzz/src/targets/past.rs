@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use past::{PastAgent, transcript};
+use past::{PastAgent, PastEvent, PastItem, read_transcript};
 
 use super::{Check, shape};
 
@@ -85,19 +85,29 @@ pub(super) fn open() -> Check {
         fs::create_dir_all(parent)
             .and_then(|()| fs::write(&path, text))
             .map_err(|e| e.to_string())?;
-        let part = match transcript(agent, &path, None, NOW) {
+        let part = match read_transcript(agent, &path, None, NOW, u64::MAX) {
             Ok(part) => part,
             Err(error) => return Ok(shape(&error.to_string())),
         };
-        let held: usize = part.items.iter().flat_map(|item| item.body.texts()).map(str::len).sum();
+        let held: usize =
+            items(&part.events).flat_map(|item| item.body.texts()).map(str::len).sum();
         if held > text.len() * GROWTH_MAX + 4_096 {
             return Err(format!("{} bytes came of {}", held, text.len()));
         }
-        let again = transcript(agent, &path, Some(&part.place), NOW).map_err(|e| e.to_string())?;
-        if !again.is_anew && !again.items.is_empty() {
-            return Err(format!("{} items are new in a file that did not grow", again.items.len()));
+        let again = read_transcript(agent, &path, Some(&part.place), NOW, u64::MAX)
+            .map_err(|e| e.to_string())?;
+        let new = items(&again.events).count();
+        if !again.is_anew && new > 0 {
+            return Err(format!("{new} items are new in a file that did not grow"));
         }
-        let roles: Vec<&str> = part.items.iter().map(|item| item.body.role()).collect();
+        let roles: Vec<&str> = items(&part.events).map(|item| item.body.role()).collect();
         Ok(shape(&format!("{agent:?} {roles:?}")))
+    })
+}
+
+fn items(events: &[PastEvent]) -> impl Iterator<Item = &PastItem> {
+    events.iter().filter_map(|event| match event {
+        PastEvent::Item(item) => Some(item),
+        PastEvent::Session(_) | PastEvent::Undo(_) => None,
     })
 }
