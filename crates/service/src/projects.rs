@@ -46,6 +46,11 @@ impl Service {
         Some(self.known_aliases(actor).resolve(&name).to_owned())
     }
 
+    /// Every name under which memories of a project may stand.
+    pub fn names_of_project(&self, actor: &ActorName, project: &str) -> Vec<String> {
+        self.known_aliases(actor).names_of(project)
+    }
+
     /// The project that the caller works in: the one they are known to be about, else that of their folder.
     fn working_project(&self, caller: &Caller) -> Option<Project> {
         let cwd = caller.cwd.as_deref()?;

@@ -25,10 +25,22 @@ use crate::mind_host::{ActorMind, PublishedBulletins, files, lock, prompts};
 
 /// How long a gathering counts while the journal does not grow: time alone makes little difference within it.
 const GATHERED_MS: i64 = 6 * 3_600_000;
+/// How long what is due counts: finding it reads every memory, and it changes by days.
+const DUE_MS: i64 = 600_000;
 /// The run that a bulletin names which was made because memories changed.
 const LIVE: &str = "live";
 /// Suggestions that the report of a run names; `cortex mind run maintenance --dry-run` shows all.
 const SUGGESTED_MAX: usize = 5;
+
+/// What of the memories a bulletin is about; nothing set: all of them.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct BulletinScope<'a> {
+    pub(crate) concerns: Option<&'a dyn Fn(&Head) -> bool>,
+    /// Names of the project that the reader works on.
+    pub(crate) projects: &'a [String],
+    /// When the reader was last here.
+    pub(crate) since: Option<Millis>,
+}
 
 impl Host {
     /// The mind of the caller's actor, which must be there.
@@ -189,6 +201,7 @@ impl Host {
             actor_mind.published.store(PublishedBulletins::of(&slot.mind).into());
         }
         lock(&actor_mind.gathered).clear();
+        *lock(&actor_mind.due) = None;
         lock(&actor_mind.of_projects).clear();
         files::discard(&folder)?;
         actor_mind.persist()
@@ -225,7 +238,8 @@ impl Host {
         {
             return Ok(gathered.clone());
         }
-        let gathered = self.gather_for(actor_mind, &reading, audience, None, None, now)?;
+        let gathered =
+            self.gather_for(actor_mind, &reading, audience, BulletinScope::default(), now)?;
         lock(&actor_mind.gathered).insert(audience.clone(), (now, gathered.clone()));
         Ok(gathered)
     }
@@ -236,16 +250,16 @@ impl Host {
         actor_mind: &ActorMind,
         reading: &Reading,
         audience: &Audience,
-        concerns: Option<&dyn Fn(&Head) -> bool>,
-        since: Option<Millis>,
+        scope: BulletinScope<'_>,
         now: Millis,
     ) -> Result<BulletinInput> {
+        let BulletinScope { concerns, projects, since } = scope;
         let settings = actor_mind.slot().mind.settings.clone();
-        let (due, _, state) = self.due_now(actor_mind, reading, now)?;
-        let fading = Fading::new(&settings.cortex, &state.days);
+        let (due, fading) = due_lately(actor_mind, reading, now)?;
         let request = GatherRequest {
             audience,
             concerns,
+            projects,
             settings: &settings.bulletin,
             fading: &fading,
             rules: settings.rules,
@@ -441,6 +455,37 @@ impl Host {
 }
 
 /// What came of a plan, for the log of jobs.
+/// What was about to be put away when it was last looked at, and how importance fades now.
+fn due_lately(
+    actor_mind: &ActorMind,
+    reading: &Reading,
+    now: Millis,
+) -> Result<(Vec<DueMemory>, Fading)> {
+    let (mut state, settings) = {
+        let slot = actor_mind.slot();
+        (slot.mind.maintenance.clone(), slot.mind.settings.cortex.clone())
+    };
+    let fading = state.follow(&reading.view(), &settings, now)?;
+    let known = lock(&actor_mind.due).clone();
+    let due = match known {
+        Some((at, by, due))
+            if by == settings && (0..DUE_MS).contains(&now.get().saturating_sub(at.get())) =>
+        {
+            due
+        }
+        _ => {
+            let due = maintenance::due_by(reading, &state, &settings, fading.clone(), now)?.0;
+            *lock(&actor_mind.due) = Some((now, settings, due.clone()));
+            due
+        }
+    };
+    let mut slot = actor_mind.slot();
+    if state.is_ahead_of(&slot.mind.maintenance) {
+        slot.mind.maintenance = state;
+    }
+    Ok((due, fading))
+}
+
 fn summary(plan: &MindPlan, outcome: &PlanOutcome) -> String {
     let mut text = outcome.summary();
     for suggestion in plan.suggestions.iter().take(SUGGESTED_MAX) {

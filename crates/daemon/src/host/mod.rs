@@ -31,6 +31,8 @@ use kernel::memory::Millis;
 use service::Service;
 use service::error::{Error, Result};
 
+pub(crate) use mind_effects::BulletinScope;
+
 use crate::channels::Channels;
 use crate::feed::MemoryFeed;
 use crate::mind_host::MindHost;

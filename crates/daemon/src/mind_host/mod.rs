@@ -23,6 +23,8 @@ use kernel::actor::ActorName;
 use kernel::memory::Millis;
 use mind::audience::Audience;
 use mind::bulletin::{Bulletin, BulletinInput};
+use mind::proposal::DueMemory;
+use mind::settings::CortexSettings;
 use mind::{Mind, MindEffect, MindEvent};
 use service::error::Result;
 use service::{Caller, Environment};
@@ -80,6 +82,9 @@ impl MindSlot {
 /// What was gathered last, for as long as the journal does not grow.
 type GatheredInputs = BTreeMap<Audience, (Millis, BulletinInput)>;
 
+/// What was about to be put away, when that was found, and by which settings.
+type FoundDue = (Millis, CortexSettings, Vec<DueMemory>);
+
 /// Bulletins of projects by audience and name, with when they were made.
 type ProjectBulletins = BTreeMap<(Audience, String), (Millis, Arc<Bulletin>)>;
 
@@ -96,6 +101,7 @@ pub(crate) struct ActorMind {
     /// Runs that were asked to stop.
     pub(crate) stopped: Mutex<BTreeSet<String>>,
     pub(crate) gathered: Mutex<GatheredInputs>,
+    pub(crate) due: Mutex<Option<FoundDue>>,
     /// Journal entries that the published bulletins know of.
     said: Mutex<BTreeMap<Audience, u64>>,
     /// Bulletins of projects, for as long as the journal does not grow.
@@ -131,6 +137,7 @@ impl ActorMind {
             slot: Mutex::new(MindSlot { mind, prompts, config }),
             stopped: Mutex::default(),
             gathered: Mutex::default(),
+            due: Mutex::default(),
             said: Mutex::default(),
             of_projects: Mutex::default(),
             changes: Mutex::default(),

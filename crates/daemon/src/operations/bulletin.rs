@@ -18,7 +18,7 @@ use mind::bulletin::{Bulletin, BulletinChanges, Maker, ModelUse, system_prompt};
 use service::caller::Caller;
 use service::error::{Error, Result};
 
-use crate::host::Host;
+use crate::host::{BulletinScope, Host};
 use crate::mind_host::{ActorMind, PROJECT_BULLETINS_MAX, lock};
 
 impl Host {
@@ -102,8 +102,18 @@ impl Host {
                 head.scope == Scope::Personal || its.as_deref() == Some(project)
             }
         };
-        let gathered =
-            self.gather_for(actor_mind, &reading, audience, Some(&concerns), since, now)?;
+        let names = project.map(|it| self.service.names_of_project(&caller.actor, it));
+        let gathered = self.gather_for(
+            actor_mind,
+            &reading,
+            audience,
+            BulletinScope {
+                concerns: Some(&concerns),
+                projects: &names.unwrap_or_default(),
+                since,
+            },
+            now,
+        )?;
         let max_words = actor_mind.slot().mind.settings.bulletin.max_words;
         let bulletin = Arc::new(Bulletin::by_rules(&gathered, max_words, now));
         if agent.is_none() {

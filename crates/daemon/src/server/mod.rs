@@ -1,5 +1,6 @@
 //! The life of a daemon: owns the home, accepts, tidies up, ends when told to or when nobody is left.
 
+mod background;
 pub mod command;
 mod connection;
 mod forward;
@@ -28,6 +29,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep_until};
 use crate::cluster_host::{ClusterOptions, follow, told};
 use crate::host::Host;
 use crate::talents_host::{TalentsHost, TalentsSettings};
+use background::PeriodicWork;
 use command::RunCommand;
 use owner::OwnerKeys;
 
@@ -47,6 +49,8 @@ const EMBED_EVERY: Duration = Duration::from_secs(2);
 const MINDS_EVERY: Duration = Duration::from_secs(5);
 /// How soon a bulletin follows a change; changes within it are one.
 const CHANGES_EVERY: Duration = Duration::from_millis(250);
+/// Bulletins rest so many times as long as they took: under steady writing they have a tenth of a core.
+const BULLETINS_REST: u32 = 9;
 /// How often it is looked whether coding agents wrote something.
 const FOLLOW_EVERY: Duration = Duration::from_secs(5);
 /// How often it is looked whether a backup or the read of a ledger is due.
@@ -290,6 +294,15 @@ async fn live(
     follow.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut keep_safe = interval(KEEP_SAFE_EVERY);
     keep_safe.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let tidying = PeriodicWork::new(|host| Ok(host.tidy(SystemEnvironment.now()?)?), 0);
+    let embedding = PeriodicWork::new(
+        |host| Ok(host.service.embed_new(SystemEnvironment.now()?).map(drop)?),
+        0,
+    );
+    let minds = PeriodicWork::new(tick_all, 0);
+    let bulletins = PeriodicWork::new(follow_changes, BULLETINS_REST);
+    let past = PeriodicWork::new(|host| Ok(host.follow_past()?), 0);
+    let safekeeping = PeriodicWork::new(|host| Ok(host.keep_safe()?), 0);
     let mut idle_since = tokio::time::Instant::now();
     let mut open = JoinSet::new();
     let http = shared.web.address();
@@ -323,16 +336,12 @@ async fn live(
                 }
                 idle_since = tokio::time::Instant::now();
             }
-            _ = tidy.tick() => background(&shared, |host| {
-                Ok(host.tidy(SystemEnvironment.now()?)?)
-            }),
-            _ = embed.tick() => background(&shared, |host| {
-                Ok(host.service.embed_new(SystemEnvironment.now()?).map(drop)?)
-            }),
-            _ = tick_minds.tick() => background(&shared, tick_all),
-            _ = changes.tick() => background(&shared, follow_changes),
-            _ = follow.tick() => background(&shared, |host| Ok(host.follow_past()?)),
-            _ = keep_safe.tick() => background(&shared, |host| Ok(host.keep_safe()?)),
+            _ = tidy.tick() => tidying.begin(&shared.host),
+            _ = embed.tick() => embedding.begin(&shared.host),
+            _ = tick_minds.tick() => minds.begin(&shared.host),
+            _ = changes.tick() => bulletins.begin(&shared.host),
+            _ = follow.tick() => past.begin(&shared.host),
+            _ = keep_safe.tick() => safekeeping.begin(&shared.host),
         }
     }
     tracing::info!("ending");
@@ -441,16 +450,6 @@ async fn answer(serving: impl Future<Output = std::io::Result<()>>) {
     if let Err(error) = serving.await {
         tracing::warn!("HTTP ended: {error}");
     }
-}
-
-/// Work that nobody waits for. What goes wrong is said in the log.
-fn background(shared: &Arc<ServerState>, work: fn(&Host) -> Result<()>) {
-    let host = Arc::clone(&shared.host);
-    tokio::task::spawn_blocking(move || {
-        if let Err(error) = work(&host) {
-            tracing::warn!("in the background: {} ({})", error.message, error.code);
-        }
-    });
 }
 
 /// What is due for the minds of the home.

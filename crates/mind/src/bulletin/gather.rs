@@ -25,9 +25,10 @@ use super::render::BulletinLine;
 use super::{relations, work};
 use crate::audience::{Audience, Trust, trust};
 use crate::error::Result;
-use crate::fading::Fading;
+use crate::fading::{Fading, KEPT_TAG};
 use crate::memory_recall::{
-    LIMIT_MAX, RecallAnswer, RecallHit, RecallMode, RecallRequest, SortBy, memory_recall,
+    LIMIT_MAX, ListCandidates, RecallAnswer, RecallHit, RecallMode, RecallRequest, SortBy,
+    recall_among,
 };
 use crate::proposal::DueMemory;
 use crate::settings::{BulletinSettings, days_ms, ppm};
@@ -218,6 +219,8 @@ pub struct GatherRequest<'a> {
     pub audience: &'a Audience,
     /// Which memories concern whoever reads it; absent: those of all projects.
     pub concerns: Option<&'a dyn Fn(&Head) -> bool>,
+    /// Names of the project that the reader works on: its memories are looked at however old.
+    pub projects: &'a [String],
     pub settings: &'a BulletinSettings,
     pub fading: &'a Fading,
     pub rules: RuleAuthors,
@@ -252,8 +255,10 @@ impl Gate for Sight<'_> {
 pub fn gather(reading: &Reading, request: GatherRequest<'_>) -> Result<BulletinInput> {
     let view = reading.view();
     let size = view.counters()?.size;
+    let among = ListCandidates::newest(&view, &MemoryType::ALL, request.projects)?;
     let mut gathering = Gathering {
         view,
+        among,
         request,
         sight: Sight { audience: request.audience, concerns: request.concerns },
         limit: request.settings.section_limit.min(LIMIT_MAX),
@@ -280,6 +285,7 @@ struct Gathering<'a> {
     view: View<'a>,
     request: GatherRequest<'a>,
     sight: Sight<'a>,
+    among: ListCandidates,
     limit: usize,
     /// Texts that stand in a section already.
     said: BTreeSet<String>,
@@ -305,8 +311,9 @@ impl Gathering<'_> {
             | Dimension::Knowledge => LIMIT_MAX,
             _ => (2 * self.limit).min(LIMIT_MAX),
         };
+        let request = dimension.request(asked);
         let RecallAnswer { mut memories, found, capped } =
-            memory_recall(reading, &self.sight, &dimension.request(asked), fading, now)?;
+            recall_among(reading, &self.sight, &request, &self.among, fading, now)?;
         self.capped |= capped;
         if dimension == Dimension::Knowledge {
             // What is used and linked is worth more than what merely came last.
@@ -391,6 +398,10 @@ impl Gathering<'_> {
         for due in self.request.due {
             let Some(id) = MemoryId::new(due.id) else { continue };
             let Some(row) = lens.row(id)?.filter(|row| row.standing.is_shown()) else { continue };
+            // What is due was found some time ago; since then somebody may have kept it.
+            if row.head.pinned || row.head.tags.iter().any(|tag| tag == KEPT_TAG) {
+                continue;
+            }
             found += 1;
             if items.len() == DUE_SHOWN {
                 continue;

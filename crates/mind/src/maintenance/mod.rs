@@ -126,17 +126,29 @@ pub fn due(
     settings: &CortexSettings,
     now: Millis,
 ) -> Result<(Vec<DueMemory>, usize, MaintenanceState)> {
-    let view = reading.view();
     let mut next = state.clone();
-    let fading = next.follow(&view, settings, now)?;
+    let fading = next.follow(&reading.view(), settings, now)?;
+    let (due, unsaid) = due_by(reading, &next, settings, fading, now)?;
+    Ok((due, unsaid, next))
+}
+
+/// The same, with a state that has followed the journal.
+pub fn due_by(
+    reading: &Reading,
+    state: &MaintenanceState,
+    settings: &CortexSettings,
+    fading: Fading,
+    now: Millis,
+) -> Result<(Vec<DueMemory>, usize)> {
+    let view = reading.view();
     let rows = match settings.prune_scope {
         PruneScope::Captured => unchosen(&view, &fading, now)?,
         PruneScope::All => live(&view, &fading, now)?.0,
     };
     let (taken, plan) = (BTreeSet::new(), MindPlan::default());
     let mut planner = Planner { reading, settings, fading, now, taken, plan };
-    planner.prune(&rows, &next)?;
-    Ok((planner.plan.due, planner.plan.due_unsaid, next))
+    planner.prune(&rows, state)?;
+    Ok((planner.plan.due, planner.plan.due_unsaid))
 }
 
 /// What should be changed now, and the state to keep once the plan was carried out. A dry run drops both.

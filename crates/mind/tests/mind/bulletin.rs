@@ -15,7 +15,9 @@ use mind::bulletin::{
 };
 use mind::fading::Fading;
 use mind::jobs::{JobEffect, JobSpec, JobStates, Jobs};
-use mind::memory_recall::{RecallMode, RecallRequest, SortBy, memory_recall};
+use mind::memory_recall::{
+    EXAMINED_MAX, ListCandidates, RecallMode, RecallRequest, SortBy, memory_recall, recall_among,
+};
 use mind::settings::{BulletinSettings, MindSettings};
 use testkit::Disk;
 
@@ -32,7 +34,8 @@ fn request<'a>(
     now: Millis,
 ) -> GatherRequest<'a> {
     let (rules, concerns, since) = (RuleAuthors::Persons, None, None);
-    GatherRequest { audience, concerns, settings, fading, rules, due: &[], since, now }
+    let (projects, due) = (&[], &[]);
+    GatherRequest { audience, concerns, projects, settings, fading, rules, due, since, now }
 }
 
 fn gathered(cortex: &Cortex, audience: &Audience, now: Millis) -> BulletinInput {
@@ -136,6 +139,35 @@ fn the_memory_has_what_the_mind_stands_on() {
     assert_eq!(ask(RecallMode::Recent, ""), [fact, goal]);
     assert_eq!(ask(RecallMode::Typed, ""), [fact]);
     assert_eq!(ask(RecallMode::Hybrid, "clang").first(), Some(&fact));
+}
+
+// T8: what a bulletin costs does not grow with the store
+#[test]
+fn lists_look_at_the_newest_and_at_what_is_pinned_or_of_the_project_however_old() {
+    let cortex = open(&Disk::new());
+    let mut pinned = of(MemoryType::Fact, 1, "The release key lies in the safe");
+    pinned.pinned = true;
+    let pinned = save(&cortex, day(0), pinned);
+    let mut own = of(MemoryType::Fact, 2, "The shop's prices are in cents");
+    own.project = Some("shop".into());
+    let own = save(&cortex, day(0), own);
+    let lost = save(&cortex, day(0), of(MemoryType::Fact, 3, "An old fact of nothing"));
+    for n in 0..u64::try_from(EXAMINED_MAX).unwrap() {
+        save(&cortex, day(1), of(MemoryType::Fact, 10 + n, "One of many"));
+    }
+    let reading = cortex.read().unwrap();
+    let request = RecallRequest::typed(MemoryType::Fact, SortBy::Importance, 50);
+    let among = |projects: &[String]| {
+        let (view, types) = (reading.view(), [MemoryType::Fact]);
+        let among = ListCandidates::newest(&view, &types, projects).unwrap();
+        recall_among(&reading, &Audience::Owner, &request, &among, &calendar(), day(2)).unwrap()
+    };
+    let found = among(&["shop".to_owned()]);
+    assert_eq!((found.found, found.capped), (EXAMINED_MAX + 2, true));
+    let all = among(&[]);
+    assert_eq!(all.found, EXAMINED_MAX + 1, "the pinned one is among them");
+    assert_eq!(all.memories[0].id().get(), pinned);
+    assert!(own < lost && all.memories.iter().all(|memory| memory.id().get() != lost));
 }
 
 // mind 21, 98, 99

@@ -76,6 +76,7 @@ impl Daemon {
                 let request = GatherRequest {
                     audience: &audience,
                     concerns: None,
+                    projects: &[],
                     settings: &settings.bulletin,
                     fading: &fading,
                     rules: settings.rules,

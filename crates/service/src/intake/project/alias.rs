@@ -31,6 +31,12 @@ impl Aliases {
         self.0.get(name).map_or(name, String::as_str)
     }
 
+    /// Every name under which memories of a project may stand: its own, and those that were merged into it.
+    pub(crate) fn names_of(&self, project: &str) -> Vec<String> {
+        let former = self.0.keys().filter(|name| self.resolve(name) == project);
+        former.cloned().chain([project.to_owned()]).collect()
+    }
+
     /// The project that something belongs to now, if it belonged to one when it was written down.
     pub(crate) fn of<'a>(&'a self, written: Option<&'a str>) -> Option<&'a str> {
         written.map(|name| self.resolve(name))
