@@ -147,6 +147,7 @@ fn lists_look_at_the_newest_and_at_what_is_pinned_or_of_the_project_however_old(
     let cortex = open(&Disk::new());
     let mut pinned = of(MemoryType::Fact, 1, "The release key lies in the safe");
     pinned.pinned = true;
+    pinned.importance = Some(950_000);
     let pinned = save(&cortex, day(0), pinned);
     let mut own = of(MemoryType::Fact, 2, "The shop's prices are in cents");
     own.project = Some("shop".into());
