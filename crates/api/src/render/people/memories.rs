@@ -23,14 +23,17 @@ pub enum HitDetail {
 /// What a search found. Why a model was not asked is no part of it: it is said beside the data.
 pub fn found(answer: &SearchAnswer, detail: HitDetail) -> String {
     let mut text = String::new();
-    if let Some(answerable) = answer.answerable.as_ref().filter(|it| it.level == "nothing") {
-        let share = answerable.probability;
-        writeln!(text, "nothing here seems to answer this ({share} of 1000); nearest:")
-            .expect("a String takes any text");
+    let is_nothing = answer.answerable.as_ref().is_some_and(|it| it.level == "nothing");
+    match (answer.hits.is_empty(), is_nothing) {
+        (true, _) => text.push_str("nothing was found\n"),
+        (false, true) => text.push_str("nothing here seems to answer this; nearest:\n"),
+        (false, false) => {}
     }
     text.extend(answer.hits.iter().map(|hit| one_hit(hit, detail)));
-    writeln!(text, "{} of {} candidates", answer.hits.len(), answer.candidates)
-        .expect("a String takes any text");
+    if !answer.hits.is_empty() {
+        writeln!(text, "{} of {} candidates", answer.hits.len(), answer.candidates)
+            .expect("a String takes any text");
+    }
     if let Some(said) = answer.put_away_note() {
         writeln!(text, "{said}; --put-away shows them").expect("a String takes any text");
     }
@@ -51,9 +54,15 @@ fn one_hit(hit: &HitView, detail: HitDetail) -> String {
         other => format!(" ({other})"),
     };
     let proposed = if hit.proposed { " (proposed)" } else { "" };
-    let (id, kind, rank) = (hit.id, &hit.memory_type, hit.rank);
-    let mut text =
-        format!("{id:>6}  {kind:<11} {rank:.3}  {}{mark}{proposed}\n", titled(&hit.title));
+    let (id, kind) = (hit.id, &hit.memory_type);
+    // A word means the same for every question; where nothing was asked in words there is only a place in the list.
+    let worth = match (hit.level.as_str(), detail) {
+        ("", _) => format!("{:.3}", hit.rank),
+        (level, HitDetail::Usual) => level.to_owned(),
+        (level, HitDetail::Explained) => format!("{level} {:.3}", hit.rank),
+    };
+    let title = titled(&hit.title);
+    let mut text = format!("{id:>6}  {kind:<11} {worth:<6}  {title}{mark}{proposed}\n");
     if !hit.preview.is_empty() && hit.preview != hit.title {
         writeln!(text, "        {}", line(&hit.preview)).expect("a String takes any text");
     }
