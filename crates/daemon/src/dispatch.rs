@@ -62,7 +62,7 @@ answered! {
     Relate service relate: api::graph::RelateRequest;
     Unrelate service unrelate: api::graph::UnrelateRequest;
     Graph service graph: api::graph::GraphRequest;
-    Score service score: api::score::ScoreRequest;
+    Score host score: api::score::ScoreRequest;
     Stats service stats: api::stats::StatsRequest;
     Projects service projects: api::stats::ProjectsRequest;
     MergeProjects service merge_projects: api::projects::MergeRequest;
