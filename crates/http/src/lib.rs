@@ -233,6 +233,8 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(proofs::revoke))
         .routes(routes!(events::stream))
         .routes(routes!(runs::list, runs::create))
+        .routes(routes!(runs::approvals))
+        .routes(routes!(runs::decide))
         .routes(routes!(runs::read, runs::cancel))
         .routes(routes!(events::of_run))
         .routes(routes!(runs::talents))
