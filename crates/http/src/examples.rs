@@ -36,6 +36,9 @@ pub(super) fn example(operation: &str) -> Option<Value> {
         "run_job" => json!({"dry_run": true}),
         "undo_run" => json!({"run": "maintenance-1794979163478-1"}),
         "keep_memories" => json!({"ids": [12, 40]}),
+        "add_page" => json!({
+            "name": "payments", "question": "What do we know about the payment service?", "project": "demo",
+        }),
         "set_budget" => json!({"kill_switch": true}),
         "admin_chat" => json!({"message": "what is running"}),
         "set_setting" => json!({"key": "memory.dedup_minutes", "value": "15"}),
