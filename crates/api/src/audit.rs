@@ -95,7 +95,7 @@ impl Concern {
             }
             Concern::Unused => (
                 "are older than 30 days and were never used",
-                "`cortex archive ID` puts one away; maintenance does so as they fade",
+                "`cortex archive ID` puts one away; by itself only what was captured goes, and it is announced first",
             ),
             Concern::Unplaced => ("belong to no project", "`cortex update ID --project NAME`"),
             Concern::Projects => (

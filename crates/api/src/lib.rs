@@ -45,6 +45,7 @@ pub mod journal;
 pub mod memory;
 pub mod mind;
 pub mod operation;
+pub mod pages;
 pub mod past;
 pub mod projects;
 pub mod prompt;

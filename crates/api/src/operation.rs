@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     activity, admin, archive, attest, audit, auditor, backup, bulletin, bundle, capture, change,
     change_many, channel, compact, context, counts, find, grants, graph, hands, health, history,
-    hook, journal, mind, past, projects, prompt, proof, read, save, score, search, session,
+    hook, journal, mind, pages, past, projects, prompt, proof, read, save, score, search, session,
     settings, stats, telling, timeline, upkeep,
 };
 
@@ -103,6 +103,12 @@ operations! {
     Audit "audit": audit::AuditRequest => audit::AuditAnswer;
     Bulletin "bulletin": bulletin::BulletinRequest => bulletin::BulletinAnswer;
     BulletinHistory "bulletin_history": bulletin::BulletinHistoryRequest => bulletin::BulletinHistoryAnswer;
+    PageAdd "page_add": pages::PageAddRequest => pages::PageView;
+    PageList "page_list": pages::PageListRequest => pages::PageListAnswer;
+    PageShow "page_show": pages::PageShowRequest => pages::PageView;
+    PageHistory "page_history": pages::PageHistoryRequest => pages::PageHistoryAnswer;
+    PageRemove "page_remove": pages::PageRemoveRequest => pages::PageView;
+    PageRestore "page_restore": pages::PageRestoreRequest => pages::PageView;
     MindJobs "mind_jobs": mind::JobsRequest => mind::JobsAnswer;
     MindRun "mind_run": mind::RunJobRequest => mind::RunAnswer;
     MindPause "mind_pause": mind::PauseJobRequest => mind::JobView;

@@ -46,7 +46,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "how", "blame", "friction", "keep",
         ],
     ),
-    ("The mind", &["mind", "budget", "admin", "attest", "salience", "compact", "audit"]),
+    ("The mind", &["mind", "page", "budget", "admin", "attest", "salience", "compact", "audit"]),
     (
         "Talents and conversations",
         &["chat", "talent", "think", "facet", "chronicle", "bus", "supervisor"],

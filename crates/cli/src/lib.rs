@@ -28,7 +28,7 @@ use crate::commands::memories::{
     audit, confirm, context, edit, entities, find, forget, get, graph, history, list, relate, save,
     score, search, stats, update,
 };
-use crate::commands::mind::{admin, attest, bulletin, compact, jobs, salience};
+use crate::commands::mind::{admin, attest, bulletin, compact, jobs, page, salience};
 use crate::commands::models::{eval, language, model};
 use crate::commands::past;
 use crate::commands::proofs::{
@@ -80,6 +80,7 @@ enum HomeCommand {
     Find(find::FindArgs),
     Context(context::ContextArgs),
     Bulletin(bulletin::BulletinArgs),
+    Page(page::PageArgs),
     Timeline(browse::TimelineArgs),
     Delete(forget::DeleteArgs),
     Forget(forget::ForgetArgs),
@@ -394,6 +395,7 @@ fn run_at_home(command: &HomeCommand, inv: &Invocation, out: &mut Output) -> Com
         HomeCommand::Projects(args) => browse::projects(args, inv, out),
         HomeCommand::Archive(args) => browse::archive(args, inv, out),
         HomeCommand::Bulletin(args) => bulletin::run(args, inv, out),
+        HomeCommand::Page(args) => page::run(args, inv, out),
         HomeCommand::Mind(args) => jobs::run(args, inv, out),
         HomeCommand::Budget(args) => jobs::budget(args, inv, out),
         HomeCommand::Admin(args) => admin::run(args, inv, out),

@@ -62,7 +62,7 @@ answered! {
     Relate service relate: api::graph::RelateRequest;
     Unrelate service unrelate: api::graph::UnrelateRequest;
     Graph service graph: api::graph::GraphRequest;
-    Score service score: api::score::ScoreRequest;
+    Score host score: api::score::ScoreRequest;
     Stats service stats: api::stats::StatsRequest;
     Projects service projects: api::stats::ProjectsRequest;
     MergeProjects service merge_projects: api::projects::MergeRequest;
@@ -85,6 +85,12 @@ answered! {
     Audit service audit: api::audit::AuditRequest;
     Bulletin host bulletin: api::bulletin::BulletinRequest;
     BulletinHistory host bulletin_history: api::bulletin::BulletinHistoryRequest;
+    PageAdd host page_add: api::pages::PageAddRequest;
+    PageList host page_list: api::pages::PageListRequest;
+    PageShow host page_show: api::pages::PageShowRequest;
+    PageHistory host page_history: api::pages::PageHistoryRequest;
+    PageRemove host page_remove: api::pages::PageRemoveRequest;
+    PageRestore host page_restore: api::pages::PageRestoreRequest;
     MindJobs host mind_jobs: api::mind::JobsRequest;
     MindRun host mind_run: api::mind::RunJobRequest;
     MindPause host mind_pause: api::mind::PauseJobRequest;

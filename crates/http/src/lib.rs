@@ -10,7 +10,7 @@
 //! - `memories`, `search`, `relations`, `sessions`, `overview`, `proofs`, `transfer`, `past`, `health`: the routes.
 //! - `runs`, `events`: talents, and what happens, as it happens; `run_lookup`: which run a path names.
 //! - `document`, `docs`, `examples`: what the routes take and give, as OpenAPI and as a page to read.
-//! - `mind`: bulletin, jobs, undo, budget, admin chat; `channels`: conversations.
+//! - `mind`: bulletin, jobs, undo, budget, admin chat; `pages`: questions that stand; `channels`: conversations.
 //! - `agents`: the tools at `/mcp`.
 //! - `metrics`: what was asked, for Prometheus.
 //! - `page`: the page for people, embedded.
@@ -38,6 +38,7 @@ mod mind;
 mod origin;
 mod overview;
 mod page;
+mod pages;
 mod past;
 mod peer;
 mod problem;
@@ -233,6 +234,8 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(proofs::revoke))
         .routes(routes!(events::stream))
         .routes(routes!(runs::list, runs::create))
+        .routes(routes!(runs::approvals))
+        .routes(routes!(runs::decide))
         .routes(routes!(runs::read, runs::cancel))
         .routes(routes!(events::of_run))
         .routes(routes!(runs::talents))
@@ -247,6 +250,10 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(mind::bulletin))
         .routes(routes!(mind::history))
         .routes(routes!(mind::recall))
+        .routes(routes!(pages::list, pages::add))
+        .routes(routes!(pages::show, pages::remove))
+        .routes(routes!(pages::history))
+        .routes(routes!(pages::restore))
         .routes(routes!(mind::jobs))
         .routes(routes!(mind::run_job))
         .routes(routes!(mind::pause_job))

@@ -91,7 +91,7 @@ pub(super) struct RunBody {
 /// Runs a job now and answers when it has ended.
 #[utoipa::path(
     post, path = "/api/mind/jobs/{job}/run", tag = "mind", operation_id = "run_job",
-    params(("job" = String, Path, description = "bulletin, maintenance or patterns")),
+    params(("job" = String, Path, description = "bulletin, maintenance, patterns or pages")),
     request_body = RunBody,
     responses((status = 200, description = "What was done", body = RunAnswer)),
 )]
@@ -108,7 +108,7 @@ pub(super) async fn run_job(
 /// Lets a job wait until it is resumed.
 #[utoipa::path(
     post, path = "/api/mind/jobs/{job}/pause", tag = "mind", operation_id = "pause_job",
-    params(("job" = String, Path, description = "bulletin, maintenance or patterns")),
+    params(("job" = String, Path, description = "bulletin, maintenance, patterns or pages")),
     responses((status = 200, description = "The job", body = JobView)),
 )]
 pub(super) async fn pause_job(
@@ -122,7 +122,7 @@ pub(super) async fn pause_job(
 /// Lets a paused job go on.
 #[utoipa::path(
     post, path = "/api/mind/jobs/{job}/resume", tag = "mind", operation_id = "resume_job",
-    params(("job" = String, Path, description = "bulletin, maintenance or patterns")),
+    params(("job" = String, Path, description = "bulletin, maintenance, patterns or pages")),
     responses((status = 200, description = "The job", body = JobView)),
 )]
 pub(super) async fn resume_job(

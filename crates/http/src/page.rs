@@ -123,6 +123,7 @@ const FILES: &[WebFile] = web_files! {
     "pages/sessions.js"
     "pages/set_up.js"
     "pages/settings.js"
+    "pages/standing.js"
     "pages/timeline.js"
     "pages/told.js"
     "pages/transfer.js"

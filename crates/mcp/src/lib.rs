@@ -34,6 +34,7 @@ use serde_json::{Value, json};
 
 use api::bulletin::BulletinRequest;
 use api::context::ContextRequest;
+use api::pages::{PageListRequest, PageShowRequest};
 use api::read::GetRequest;
 use api::render::model::{self, ModelReader};
 use api::render::untrusted;
@@ -52,6 +53,8 @@ pub fn standing_texts(choice: &Choice) -> Vec<String> {
 
 /// The resource that holds the memory bulletin.
 const BULLETIN: &str = "cortex://bulletin";
+/// What the resources that hold pages begin with.
+const PAGE: &str = "cortex://page/";
 
 /// One agent's view of a memory.
 #[derive(Clone, Debug)]
@@ -206,7 +209,7 @@ impl ServerHandler for Server {
     async fn list_resources(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        request: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let mut context = Resource::new("cortex://context", "context");
         context.description = Some("Recent sessions, prompts and memories".to_owned());
@@ -215,7 +218,16 @@ impl ServerHandler for Server {
         bulletin.description =
             Some("What matters now: a briefing with the ids it comes from".to_owned());
         bulletin.mime_type = Some("text/markdown".to_owned());
-        Ok(ListResourcesResult::with_all_items(vec![context, bulletin]))
+        let mut resources = vec![context, bulletin];
+        // Whoever may not see pages has none.
+        let pages = self.backend(&request).await.ask(PageListRequest {}).await.unwrap_or_default();
+        for page in pages.pages {
+            let mut resource = Resource::new(format!("{PAGE}{}", page.name), page.name);
+            resource.description = Some(untrusted::line(&page.question));
+            resource.mime_type = Some("text/markdown".to_owned());
+            resources.push(resource);
+        }
+        Ok(ListResourcesResult::with_all_items(resources))
     }
 
     async fn list_resource_templates(
@@ -226,7 +238,12 @@ impl ServerHandler for Server {
         let mut memory = ResourceTemplate::new("cortex://memory/{id}", "memory");
         memory.description = Some("One memory in full, by its id".to_owned());
         memory.mime_type = Some("text/markdown".to_owned());
-        Ok(ListResourceTemplatesResult::with_all_items(vec![memory]))
+        let mut page = ResourceTemplate::new(format!("{PAGE}{{name}}"), "page");
+        page.description = Some(
+            "A question that stands, answered from memory, with the ids it comes from".to_owned(),
+        );
+        page.mime_type = Some("text/markdown".to_owned());
+        Ok(ListResourceTemplatesResult::with_all_items(vec![memory, page]))
     }
 
     async fn read_resource(
@@ -242,6 +259,10 @@ impl ServerHandler for Server {
             let asked = BulletinRequest { as_prompt: true, ..BulletinRequest::default() };
             let answer = backend.ask(asked).await;
             answer.map(|answer| answer.bulletin.map(|bulletin| bulletin.text).unwrap_or_default())
+        } else if let Some(name) = request.uri.strip_prefix(PAGE) {
+            let name = name.to_owned();
+            let asked = PageShowRequest { name, as_prompt: true, ..PageShowRequest::default() };
+            backend.ask(asked).await.map(|page| page.text)
         } else {
             match memory_of(&request.uri, backend.actor()) {
                 Some((id, version)) => {

@@ -41,4 +41,7 @@ pub mod settings;
 pub mod supervision;
 pub mod warmup;
 
-pub use mind::{BULLETIN, Mind, MindEffect, MindEvent, MindState, ModelAnswer, ModelProvider};
+pub use mind::{
+    BULLETIN, Mind, MindEffect, MindEvent, MindState, ModelAnswer, ModelProvider, PAGE_CALLS_MAX,
+    PAGES,
+};

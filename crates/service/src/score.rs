@@ -2,10 +2,11 @@
 
 use api::score::{FactorsView, ScoreAnswer, ScoreRequest};
 use kernel::grants::Permission;
-use kernel::memory::{Head, MemoryType, Millis, Usage};
-use kernel::salience::{
-    DecayPolicy, Signals, decayed_importance, factors, importance_score, salience,
-};
+use kernel::memory::{Head, Millis, Usage};
+use kernel::salience::{Signals, factors, importance_score, salience};
+use mind::active_days::ActiveDays;
+use mind::fading::Fading;
+use mind::settings::CortexSettings;
 
 use crate::caller::Caller;
 use crate::error::{Error, Result};
@@ -26,8 +27,14 @@ pub(super) fn thousandths(head: &Head, happened: Millis, usage: &Usage, now: Mil
 }
 
 impl Service {
-    /// The score as it is now. Accesses that were noted so far count.
-    pub fn score(&self, caller: &Caller, request: ScoreRequest) -> Result<ScoreAnswer> {
+    /// The score as it is now. Accesses that were noted so far count; `fades` says how importance fades, as it does
+    /// for whoever puts memories away.
+    pub fn score(
+        &self,
+        caller: &Caller,
+        request: ScoreRequest,
+        fades: &CortexSettings,
+    ) -> Result<ScoreAnswer> {
         let id = memory_id(request.id)?;
         let now = caller.now()?;
         match self.flush_actor(&caller.actor, now) {
@@ -48,11 +55,9 @@ impl Service {
         let happened = views::when_happened(&view, &head)?;
         let signals = Signals::of(&head, &usage, None);
         let seen = factors(&signals, now.get());
-        // Who somebody is does not fade, nor what was pinned.
-        let exempt = head.pinned || head.memory_type == MemoryType::Identity;
-        let policy = DecayPolicy::default();
-        let left =
-            decayed_importance(head.importance, exempt, signals.last_used, now.get(), &policy);
+        let fading = Fading::new(fades, &ActiveDays::of(&view)?);
+        let version = view.required_version(id, head.version)?;
+        let left = fading.importance(&head, &version, &usage, now);
         Ok(ScoreAnswer {
             observation_id: id.get(),
             score: f64::from(thousandths(&head, happened, &usage, now)) / 1_000.0,

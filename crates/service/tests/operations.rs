@@ -70,7 +70,8 @@ impl Bench {
     }
 
     fn score(&self, id: u64) -> f64 {
-        self.ops.score(&self.caller, ScoreRequest { id }).unwrap().score
+        let fades = mind::settings::CortexSettings::default();
+        self.ops.score(&self.caller, ScoreRequest { id }, &fades).unwrap().score
     }
 
     fn found(&self, query: &str) -> Vec<u64> {

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use api::attest::{AttestRequest, Citation};
+use api::attest::{AttestRequest, Citation, SalienceRequest, WeightsView};
 use api::bundle::BundleRequest;
 use api::context::ContextRequest;
 use api::find::FindRequest;
@@ -16,6 +16,7 @@ use api::score::ScoreRequest;
 use api::search::SearchRequest;
 use kernel::actor::ActorName;
 use kernel::memory::Millis;
+use proptest::prelude::*;
 use service::{Caller, FixedEnvironment, Service, Settings};
 use tempfile::TempDir;
 
@@ -161,7 +162,10 @@ fn what_was_learned_never_puts_a_worse_answer_before_a_better_one() {
 fn standing_in_a_list_is_no_access_and_lifts_no_score() {
     let home = Home::new();
     let id = home.save("decision", "Fonts", "The brand uses one font for everything").id;
-    let score = || home.ops.score(&home.caller, ScoreRequest { id }).unwrap();
+    let score = || {
+        let fades = mind::settings::CortexSettings::default();
+        home.ops.score(&home.caller, ScoreRequest { id }, &fades).unwrap()
+    };
     let before = score();
     for n in 0..10 {
         let query = format!("zzyzx qwfp {n} font");
@@ -178,4 +182,65 @@ fn standing_in_a_list_is_no_access_and_lifts_no_score() {
     let opened = score();
     assert_eq!((opened.access_count, opened.shown), (1, 11));
     assert!((opened.score - before.score - 0.6).abs() < 1e-9, "{before:?} {opened:?}");
+}
+
+// T13: what says nothing about use teaches nothing
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    #[test]
+    fn noise_leaves_the_weights_where_they_were(
+        runs in proptest::collection::vec((0_usize..3, proptest::collection::vec(0_usize..12, 0..12)), 30..60),
+    ) {
+        let home = Home::new();
+        let ids: Vec<u64> = (0_u32..12)
+            .map(|n| home.important(&format!("Note {n} about nothing"), f64::from(n) / 12.0))
+            .collect();
+        for (number, (outcome, places)) in runs.into_iter().enumerate() {
+            let request = AttestRequest {
+                intent: format!("talent/noise/{number}"),
+                outcome: ["success", "partial", "failure"][outcome].into(),
+                retrieved: places.into_iter().map(|place| ids[place]).collect(),
+                ..AttestRequest::default()
+            };
+            home.ops.attest(&home.caller, request).unwrap();
+        }
+        let now = home.ops.salience(&home.caller, SalienceRequest::default()).unwrap();
+        let (weights, first) = (parts(&now.weights), parts(&now.at_first));
+        for (weight, before) in weights.into_iter().zip(first) {
+            prop_assert!((weight - before).abs() <= before / 100.0, "{:?}", now.weights);
+        }
+    }
+}
+
+fn parts(weights: &WeightsView) -> [f64; 5] {
+    [weights.recency, weights.access, weights.citation, weights.importance, weights.similarity]
+}
+
+// T13: evidence moves them, and in the right direction
+#[test]
+fn what_work_relied_on_raises_the_weight_of_what_set_it_apart() {
+    let home = Home::new();
+    let important = home.important("The release train leaves on Tuesday", 1.0);
+    let faint = home.important("A train was seen", 0.0);
+    let weights = || home.ops.salience(&home.caller, SalienceRequest::default()).unwrap().weights;
+    let before = weights();
+    home.teach(important, faint);
+    let after = weights();
+    assert!(after.importance > before.importance * 1.01, "{before:?} {after:?}");
+    let away = Home::new();
+    let important = away.important("The release train leaves on Tuesday", 1.0);
+    let faint = away.important("A train was seen", 0.0);
+    for n in 0..30 {
+        let request = AttestRequest {
+            intent: format!("work-{n}"),
+            outcome: "failure".into(),
+            cite: vec![Citation { id: important, version: None }],
+            retrieved: vec![important, faint],
+            ..AttestRequest::default()
+        };
+        away.ops.attest(&away.caller, request).unwrap();
+    }
+    let misled = away.ops.salience(&away.caller, SalienceRequest::default()).unwrap().weights;
+    assert!(misled.importance < before.importance, "{before:?} {misled:?}");
 }

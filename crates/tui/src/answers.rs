@@ -4,8 +4,10 @@ use crate::ask::{Answer, ChangeReport, Request, Slot, Ticket};
 use crate::list::List;
 use crate::page::Page;
 use crate::state::{FEED_MAX, Notice, State, Tab, UNDO_MAX};
+use crate::text;
 use api::Result;
 use api::activity::EntryView;
+use api::hands::ApprovalState;
 
 impl State {
     pub(super) fn answered(&mut self, ticket: Ticket, answer: Result<Answer>) -> Vec<Request> {
@@ -25,8 +27,12 @@ impl State {
                 return Vec::new();
             }
         }
-        let slots: [&mut dyn Slot; 8] = [
+        if self.home.decision.deliver(ticket, &mut answer) {
+            return self.decided();
+        }
+        let slots: [&mut dyn Slot; 9] = [
             &mut self.home.stats,
+            &mut self.home.approvals,
             &mut self.home.status,
             &mut self.home.recent.load,
             &mut self.home.sessions.load,
@@ -42,6 +48,20 @@ impl State {
         }
         self.keep_in_lists();
         Vec::new()
+    }
+
+    /// A person said yes or no to a call.
+    fn decided(&mut self) -> Vec<Request> {
+        self.notice = match (self.home.decision.failed(), self.home.decision.value()) {
+            (Some(error), _) => Some(Notice::error(error)),
+            (None, Some(call)) if call.state == ApprovalState::Approved => {
+                Some(Notice::said(format!("approved {}, once", text::plain(&call.tool))))
+            }
+            (None, Some(call)) => Some(Notice::said(format!("denied {}", text::plain(&call.tool)))),
+            (None, None) => None,
+        };
+        self.home.decision.clear();
+        self.ask_shown()
     }
 
     /// A list may have become shorter.

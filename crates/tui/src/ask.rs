@@ -11,6 +11,7 @@ use api::change::{
     ArchiveRequest, ChangeAnswer, DeleteAnswer, DeleteRequest, PinRequest, RestoreRequest,
 };
 use api::graph::{GraphAnswer, GraphRequest};
+use api::hands::{ApprovalView, ApprovalsAnswer, ApprovalsRequest, DecideRequest};
 use api::proof::{ProveAnswer, ProveRequest};
 use api::read::{GetAnswer, GetRequest, ListAnswer, ListRequest};
 use api::search::{SearchAnswer, SearchRequest};
@@ -93,6 +94,8 @@ asks! {
     Graph: GraphRequest => GraphAnswer;
     Prove: ProveRequest => ProveAnswer;
     Activity: ActivityRequest => ActivityAnswer;
+    Approvals: ApprovalsRequest => ApprovalsAnswer;
+    Decide: DecideRequest => ApprovalView;
 }
 
 impl FromAnswer for StatusView {

@@ -29,6 +29,7 @@ pub(super) const HELP: &[(&str, &[(&str, &str)])] = &[
             ("esc q", "back; q at the top quits"),
             ("tab", "next pane: recent / sessions, text / history / proof"),
             ("u", "take back the last change, wherever you are"),
+            ("Y N", "on Home: approve or deny the call of a tool that waits"),
             ("r", "ask again"),
             ("? F1", "this help"),
             ("ctrl-c", "quit"),
@@ -123,6 +124,9 @@ impl State {
             Some(Page::Session(_)) => vec![open, time, graph],
             Some(Page::Project(_)) => vec![open, letter('/', "/", "search here"), time, graph],
             None => match self.tab {
+                Tab::Home if self.home.waiting_call().is_some() => {
+                    vec![letter('Y', "Y", "approve"), letter('N', "N", "deny"), open]
+                }
                 Tab::Home => {
                     vec![open, hint(KeyCode::Tab, "tab", "pane"), letter('/', "/", "search")]
                 }

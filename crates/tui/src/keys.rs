@@ -5,6 +5,8 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
+use api::hands::DecideRequest;
+
 use crate::ask::{Ask, Change, Request};
 use crate::page::{
     DEPTH_MAX, GraphPage, MemoryPage, Page, Pane, ProjectPage, SessionPage, TimelinePage,
@@ -124,6 +126,7 @@ impl State {
             }
             KeyCode::Char('/' | 'i') => return self.start_search(),
             KeyCode::Char('u') => return self.undo_last(),
+            KeyCode::Char(key @ ('Y' | 'N')) => return self.decide(key == 'Y'),
             KeyCode::Char('r') => return self.ask_shown(),
             KeyCode::Tab | KeyCode::Right | KeyCode::Char('l') => return self.turn(1),
             KeyCode::BackTab | KeyCode::Left => return self.turn(Pane::ALL.len() - 1),
@@ -140,6 +143,18 @@ impl State {
             _ => {}
         }
         Vec::new()
+    }
+
+    /// Says yes or no to the call that has waited longest, on the screen that shows it.
+    fn decide(&mut self, approve: bool) -> Vec<Request> {
+        let at_home = self.tab == Tab::Home && self.pages.is_empty();
+        let call = self.home.waiting_call().filter(|_| at_home);
+        let Some(id) = call.map(|call| call.id.clone()) else { return Vec::new() };
+        if self.home.decision.is_waiting() {
+            return Vec::new();
+        }
+        let ask = Ask::Decide(DecideRequest { id, approve });
+        vec![self.home.decision.ask(&mut self.tickets, ask)]
     }
 
     /// What a letter does to the memory that is meant.

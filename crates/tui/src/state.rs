@@ -13,6 +13,7 @@ use crate::list::{List, Memories, Sessions};
 use crate::page::Page;
 use crate::tabs::{Archive, Feed, Home, Projects, Search};
 use api::activity::ActivityRequest;
+use api::hands::ApprovalsRequest;
 use api::read::ListRequest;
 use api::search::SearchRequest;
 use api::stats::{ProjectsRequest, StatsRequest};
@@ -195,6 +196,7 @@ impl State {
             Tab::Home => vec![
                 self.home.stats.ask(tickets, Ask::Stats(StatsRequest {})),
                 self.home.status.ask(tickets, Ask::Status),
+                self.home.approvals.ask(tickets, Ask::Approvals(ApprovalsRequest {})),
                 self.home.recent.ask(tickets),
                 self.home.sessions.ask(tickets),
             ],
@@ -248,6 +250,10 @@ impl State {
         let at_home = self.tab == Tab::Home && self.pages.is_empty();
         if at_home && !self.home.status.is_waiting() {
             requests.push(self.home.status.ask(&mut self.tickets, Ask::Status));
+        }
+        if at_home && !self.home.approvals.is_waiting() {
+            let ask = Ask::Approvals(ApprovalsRequest {});
+            requests.push(self.home.approvals.ask(&mut self.tickets, ask));
         }
         requests
     }

@@ -4,6 +4,7 @@ use crate::ask::{Load, StatusView};
 use crate::input::Input;
 use crate::list::{List, Memories, Sessions};
 use api::activity::{ActivityAnswer, EntryView};
+use api::hands::{ApprovalState, ApprovalView, ApprovalsAnswer};
 use api::search::{SearchAnswer, SearchRequest};
 use api::stats::{ProjectsAnswer, StatsAnswer};
 
@@ -11,9 +12,20 @@ use api::stats::{ProjectsAnswer, StatsAnswer};
 pub(super) struct Home {
     pub(super) stats: Load<StatsAnswer>,
     pub(super) status: Load<StatusView>,
+    /// Calls of tools that wait for a person, and what was said to the last one.
+    pub(super) approvals: Load<ApprovalsAnswer>,
+    pub(super) decision: Load<ApprovalView>,
     pub(super) recent: Memories,
     pub(super) sessions: Sessions,
     pub(super) on_sessions: bool,
+}
+
+impl Home {
+    /// The call that has waited longest for a yes or no.
+    pub(super) fn waiting_call(&self) -> Option<&ApprovalView> {
+        let calls = &self.approvals.value()?.approvals;
+        calls.iter().find(|call| call.state == ApprovalState::Pending)
+    }
 }
 
 #[derive(Debug, Default)]

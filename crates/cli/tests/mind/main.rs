@@ -4,5 +4,6 @@
 #![allow(clippy::unwrap_used)]
 
 mod channels;
+mod pages;
 mod support;
 mod tending;

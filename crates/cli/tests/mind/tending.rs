@@ -102,7 +102,7 @@ fn the_mind_is_reached_over_http() {
     let jobs = daemon.get("/api/mind/jobs");
     let names: Vec<&str> =
         jobs["jobs"].as_array().unwrap().iter().map(|job| job["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["bulletin", "maintenance", "patterns"]);
+    assert_eq!(names, ["bulletin", "maintenance", "pages", "patterns"]);
     let preview = daemon.post("/api/mind/jobs/maintenance/run", &json!({"dry_run": true}));
     assert_eq!((&preview["dry_run"], &preview["changes"]), (&true.into(), &json!([])));
     let ran = daemon.post("/api/mind/jobs/patterns/run", &json!({}));

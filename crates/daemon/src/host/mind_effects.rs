@@ -21,7 +21,7 @@ use service::Caller;
 use service::error::{Error, Result};
 
 use super::Host;
-use crate::mind_host::{ActorMind, PublishedBulletins, files, lock, prompts};
+use crate::mind_host::{ActorMind, PublishedBulletins, files, lock, pages, prompts};
 
 /// How long a gathering counts while the journal does not grow: time alone makes little difference within it.
 const GATHERED_MS: i64 = 6 * 3_600_000;
@@ -155,6 +155,10 @@ impl Host {
                 let outcome = self.maintain(actor_mind, &run, caller).map_err(said);
                 Some(MindEvent::Maintained { run, outcome })
             }
+            MindEffect::WritePages { run, model } => {
+                let outcome = self.write_pages(actor_mind, &run, model, caller).map_err(said);
+                Some(MindEvent::PagesWritten { run, outcome })
+            }
             MindEffect::FindPatterns { run } => {
                 let outcome = self.find_patterns(actor_mind, &run, caller).map_err(said);
                 Some(MindEvent::PatternsFound { run, outcome })
@@ -187,11 +191,13 @@ impl Host {
     /// What people said is read from the journal again, without what was erased.
     pub(crate) fn erase_from_mind(&self, caller: &Caller, id: u64) -> Result<()> {
         let folder = self.service.home().actor_folder(&caller.actor);
-        if !files::is_kept(&folder) && self.minds.if_there(&caller.actor).is_none() {
+        let is_kept = files::is_kept(&folder) || pages::is_kept(&folder);
+        if !is_kept && self.minds.if_there(&caller.actor).is_none() {
             return Ok(());
         }
         let Ok(actor_mind) = self.actor_mind(caller) else {
             // It cannot be read as things are set; without it the mind begins anew.
+            pages::discard(&folder)?;
             return files::discard(&folder);
         };
         {
@@ -203,6 +209,7 @@ impl Host {
         lock(&actor_mind.gathered).clear();
         *lock(&actor_mind.due) = None;
         lock(&actor_mind.of_projects).clear();
+        lock(&actor_mind.pages).erase(id)?;
         files::discard(&folder)?;
         actor_mind.persist()
     }
@@ -330,6 +337,8 @@ impl Host {
                     self.minds.say(&actor_mind.actor, outcome.map(drop));
                 }
             }
+            let outcome = self.follow_pages(&actor_mind, &caller);
+            self.minds.say(&actor_mind.actor, outcome);
         }
         Ok(())
     }

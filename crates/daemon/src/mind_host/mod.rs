@@ -2,7 +2,7 @@
 //!
 //! - here: which minds there are, and what is published. `files`: what is kept of them over a restart.
 //! - `model`: the model that may write the bulletin. `event_log`: what happened to channels, branches and workers.
-//! - `prompts`: what people said, from the journal. `settings`: what is set, and noticing when that changes.
+//! - `prompts`: what people said, from the journal. `pages`: what pages said. `settings`: what is set, and noticing when that changes.
 //!
 //! What must stay true: a reader of a bulletin takes no lock that a writer holds; no lock is held while an effect runs;
 //! a change to a memory is a command like any client's; an actor that nobody uses is not opened.
@@ -10,6 +10,7 @@
 mod event_log;
 pub(crate) mod files;
 mod model;
+pub(crate) mod pages;
 pub(crate) mod prompts;
 mod settings;
 
@@ -31,6 +32,7 @@ use service::{Caller, Environment};
 
 use event_log::EventLog;
 use files::PersistedMind;
+use pages::PageShelf;
 
 pub(crate) use event_log::StoredRecord;
 pub(crate) use settings::MindConfig;
@@ -106,6 +108,8 @@ pub(crate) struct ActorMind {
     said: Mutex<BTreeMap<Audience, u64>>,
     /// Bulletins of projects, for as long as the journal does not grow.
     pub(crate) of_projects: Mutex<ProjectBulletins>,
+    /// What the pages of the actor said.
+    pub(crate) pages: Mutex<PageShelf>,
     /// Changes that jobs made in this process, by their names.
     pub(crate) changes: Mutex<BTreeMap<&'static str, u64>>,
     /// What happened to channels, branches and workers.
@@ -140,6 +144,7 @@ impl ActorMind {
             due: Mutex::default(),
             said: Mutex::default(),
             of_projects: Mutex::default(),
+            pages: Mutex::new(PageShelf::new(folder)),
             changes: Mutex::default(),
             events: EventLog::new(folder),
             writing: Mutex::default(),

@@ -14,7 +14,7 @@ use api::bulletin::{
 use kernel::memory::{Head, MemoryId, Millis, Scope};
 use mind::BULLETIN;
 use mind::audience::Audience;
-use mind::bulletin::{Bulletin, BulletinChanges, Maker, ModelUse, system_prompt};
+use mind::bulletin::{Bulletin, BulletinChanges, BulletinState, Maker, ModelUse, system_prompt};
 use service::caller::Caller;
 use service::error::{Error, Result};
 
@@ -94,14 +94,7 @@ impl Host {
             Some(agent) => self.service.last_session_end(caller, agent, project)?,
             None => None,
         };
-        let concerns = |head: &Head| match (&head.project, project) {
-            (None, _) | (_, None) => true,
-            // A name of before counts as the project it was merged into.
-            (Some(its), Some(project)) => {
-                let its = self.service.named(&caller.actor, its);
-                head.scope == Scope::Personal || its.as_deref() == Some(project)
-            }
-        };
+        let concerns = |head: &Head| self.concerns(caller, project, head);
         let names = project.map(|it| self.service.names_of_project(&caller.actor, it));
         let gathered = self.gather_for(
             actor_mind,
@@ -124,6 +117,18 @@ impl Host {
             kept.insert(key, (now, Arc::clone(&bulletin)));
         }
         Ok(bulletin)
+    }
+
+    /// Whether a memory concerns whoever works on a project.
+    pub(super) fn concerns(&self, caller: &Caller, project: Option<&str>, head: &Head) -> bool {
+        match (&head.project, project) {
+            (None, _) | (_, None) => true,
+            // A name of before counts as the project it was merged into.
+            (Some(its), Some(project)) => {
+                let its = self.service.named(&caller.actor, its);
+                head.scope == Scope::Personal || its.as_deref() == Some(project)
+            }
+        }
     }
 
     pub fn bulletin_history(
@@ -212,6 +217,10 @@ fn refused(actor_mind: &ActorMind, audience: &Audience) -> Vec<RefusedView> {
         Audience::Owner => &slot.mind.owner,
         Audience::Shared => &slot.mind.shared,
     };
+    refused_of(state)
+}
+
+pub(super) fn refused_of(state: &BulletinState) -> Vec<RefusedView> {
     let view = |one: &mind::bulletin::RefusedAnswer| RefusedView {
         at: Millis(one.at_unix_ms).rfc3339(),
         model: one.model.clone(),
@@ -229,8 +238,20 @@ fn audience(name: Option<&str>) -> Result<Audience> {
     }
 }
 
-fn view(bulletin: &Bulletin, before: Option<&Bulletin>, now: Millis) -> BulletinView {
+/// Who wrote it, as people read it.
+pub(super) fn made_by(bulletin: &Bulletin) -> String {
+    match &bulletin.maker {
+        Maker::Rules => "rules".to_owned(),
+        Maker::Model { model } => model.clone(),
+    }
+}
+
+pub(super) fn changes_of(bulletin: &Bulletin, before: Option<&Bulletin>) -> ChangesView {
     let BulletinChanges { added, removed, revised } = BulletinChanges::between(before, bulletin);
+    ChangesView { added, removed, revised }
+}
+
+fn view(bulletin: &Bulletin, before: Option<&Bulletin>, now: Millis) -> BulletinView {
     let age = now.get().saturating_sub(bulletin.generated_unix_ms).max(0) / 1_000;
     BulletinView {
         number: bulletin.number,
@@ -239,16 +260,13 @@ fn view(bulletin: &Bulletin, before: Option<&Bulletin>, now: Millis) -> Bulletin
         words: bulletin.words,
         generated_at: Millis(bulletin.generated_unix_ms).rfc3339(),
         age_seconds: u64::try_from(age).unwrap_or_default(),
-        made_by: match &bulletin.maker {
-            Maker::Rules => "rules".to_owned(),
-            Maker::Model { model } => model.clone(),
-        },
+        made_by: made_by(bulletin),
         fallback: bulletin.fallback.clone(),
         run: bulletin.run.clone(),
         inputs: bulletin.inputs.clone(),
         size: bulletin.size,
         cited: bulletin.cited.keys().copied().collect(),
-        changes: ChangesView { added, removed, revised },
+        changes: changes_of(bulletin, before),
         project: String::new(),
         sources: Vec::new(),
         refused: Vec::new(),

@@ -1,8 +1,9 @@
 //! Operations on memories that reach beyond the store: what is erased must be in nothing that the mind or a
-//! conversation keeps, and an agent's first session wakes the mind.
+//! conversation keeps, an agent's first session wakes the mind, and what a memory is worth fades as for the mind.
 
 use api::change::{DeleteAnswer, DeleteRequest};
 use api::hook::{HookAnswer, HookMoment, HookRequest};
+use api::score::{ScoreAnswer, ScoreRequest};
 use api::session::{SessionStartRequest, SessionView};
 use mind::warmup::ProcessType;
 use service::Caller;
@@ -29,6 +30,12 @@ impl Host {
             self.erase_from_channel(caller, channel, &text)?;
         }
         Ok(answer)
+    }
+
+    /// What a memory is worth now. It fades as it does for the mind.
+    pub fn score(&self, caller: &Caller, request: ScoreRequest) -> Result<ScoreAnswer> {
+        let config = self.minds.config()?;
+        self.service.score(caller, request, &config.settings.cortex)
     }
 
     /// Starts a session. A new one is work that begins: the mind makes itself ready for it.

@@ -11,6 +11,7 @@ pub mod channel;
 mod hands;
 mod memories;
 pub mod mind;
+mod pages;
 mod runs;
 mod settings;
 mod tellings;

@@ -9,18 +9,22 @@ import { counted, words } from '../lib/text.js';
 import { span } from '../lib/time.js';
 import { fail, tell } from '../lib/toast.js';
 import { diffView } from './memory_versions.js';
+import { standingPages } from './standing.js';
 
 /** @param {import('../lib/router.js').Visit} visit */
 export async function open({ signal }) {
   const [answer, runs] = await Promise.all([get('/api/mind/jobs', {}, signal), get('/api/mind/runs', { limit: 30 }, signal)]);
   const bulletins = h('div');
   void fillIn(bulletins, () => history(signal), 3);
+  const pages = h('div');
+  void fillIn(pages, () => standingPages(signal), 2);
   const { warmup } = answer;
   return [
     heading('Mind', { sub: [h('span', { class: `pill ${warmup.state === 'warm' ? 'good' : 'warn'}` }, warmup.state), warmup.last_error ? ` ${warmup.last_error}` : ' It tends the memory by rules; no model is needed.'] }),
     h('div', { class: 'jobs' }, answer.jobs.map(jobCard)),
     answer.breakers.length > 0 && card('Left alone because it keeps failing', table('Breakers', ['What', 'State', 'Failures', 'Last error'],
       answer.breakers.map((/** @type {any} */ each) => [each.name, words(each.state), String(each.failures), each.last_error ?? '']))),
+    card('Pages', pages),
     card('What it changed', runs.runs.length === 0 ? empty('Nothing yet', 'Runs that changed memories are listed here, each with a way back.')
       : table('Runs that changed memories', ['Run', 'Job', 'Began', 'Done', ''], runs.runs.map((/** @type {any} */ run) => [
         h('button', { class: 'link', type: 'button', onclick: () => void showRun(run.run) }, run.run), run.job, when(run.started_at), run.undone ? h('span', { class: 'pill' }, 'taken back') : run.done ?? run.planned,

@@ -16,6 +16,8 @@ export async function open({ parts, signal }) {
   if (parts[1]) return one(parts[1], signal);
   const runs = await get('/api/runs', { limit: 100 }, signal);
   const talents = h('div');
+  const waiting = h('div');
+  void fillIn(waiting, () => approvals(signal), 1);
   void fillIn(talents, () => shelf(signal), 4);
   const rows = [...runs.live, ...runs.runs].map((run) => [h('a', { class: 'row-link', href: `/runs/${encodeURIComponent(run.use_id)}` }, run.use_id), run.name, state(run),
     moment(Number(run.ts ?? run.use_id)), typeof run.runtime_seconds === 'number' ? span(run.runtime_seconds * 1000) : '', typeof run.cost === 'number' ? `$${run.cost.toFixed(4)}` : '']);
@@ -23,8 +25,32 @@ export async function open({ parts, signal }) {
     heading('Runs', { sub: `${counted(runs.live.length, 'run')} going on, ${counted(runs.total, 'run')} in all` }),
     card('Runs', rows.length === 0 ? empty('Nothing has run yet', 'A talent runs on schedule, or when somebody asks for it.', commandLine("cortex talent run default 'What did I decide?'"))
       : table('Runs', ['Run', 'Talent', 'State', 'Began', 'Took', 'Cost'], rows)),
+    waiting,
     card('Talents', talents),
   ];
+}
+
+/**
+ * Calls of tools that wait for a yes or no. Nothing is shown where nothing waits.
+ * @param {AbortSignal} signal
+ */
+async function approvals(signal) {
+  const answer = await get('/api/approvals', {}, signal);
+  const calls = answer.approvals.filter((/** @type {any} */ call) => call.state === 'pending');
+  if (calls.length === 0) return [];
+  const decide = async (/** @type {string} */ id, /** @type {boolean} */ approve) => {
+    try {
+      const call = await send('POST', `/api/approvals/${encodeURIComponent(id)}`, { approve });
+      tell(`${call.tool} was ${approve ? 'approved, once' : 'denied'}.`);
+      reload();
+    } catch (error) {
+      fail(error);
+    }
+  };
+  return card('Waits for you', table('Calls that wait for an approval', ['Talent', 'Tool', 'With', 'Since', ''], calls.map((/** @type {any} */ call) => [
+    h('a', { href: `/runs/${encodeURIComponent(call.run)}` }, call.talent), h('code', {}, call.tool), h('code', {}, JSON.stringify(call.args)), moment(call.at),
+    [h('button', { class: 'button small primary', type: 'button', onclick: () => void decide(call.id, true) }, 'Approve once'), ' ',
+      h('button', { class: 'button small', type: 'button', onclick: () => void decide(call.id, false) }, 'Deny')]])));
 }
 
 /** @param {any} run */

@@ -12,7 +12,7 @@ use kernel::context::RuleAuthors;
 use kernel::find::MemoryReader;
 use kernel::grants::Gate;
 use kernel::memory::{
-    DecisionStatus, Fields, GoalStatus, Head, MemoryId, MemoryType, Millis, Usage,
+    DecisionStatus, Fields, GoalStatus, Head, MemoryId, MemoryType, Millis, PAGE_KIND, Usage,
 };
 use kernel::render::one_line;
 use kernel::salience::Ppm;
@@ -20,6 +20,7 @@ use kernel::store::View;
 use kernel::{Digest, Reading};
 use serde::{Deserialize, Serialize};
 
+use super::page::PageSubject;
 use super::phrase::{phrase, within};
 use super::render::BulletinLine;
 use super::{relations, work};
@@ -56,6 +57,8 @@ pub enum Dimension {
     Preferences,
     Patterns,
     Knowledge,
+    /// What happened, in answer to a question that stands.
+    Happened,
     /// What changed since the reader was last here.
     Changed,
     /// What is about to be put away.
@@ -63,7 +66,7 @@ pub enum Dimension {
 }
 
 impl Dimension {
-    pub const ALL: [Dimension; 12] = [
+    pub const ALL: [Dimension; 13] = [
         Dimension::Identity,
         Dimension::RecentActivity,
         Dimension::Work,
@@ -74,9 +77,15 @@ impl Dimension {
         Dimension::Preferences,
         Dimension::Patterns,
         Dimension::Knowledge,
+        Dimension::Happened,
         Dimension::Changed,
         Dimension::Due,
     ];
+
+    /// True unless only a page speaks of it.
+    pub fn is_of_bulletin(self) -> bool {
+        self != Dimension::Happened
+    }
 
     /// True if a model may word it. Who somebody is, what binds, where work stands and what will be put away is always
     /// said in the program's own words.
@@ -102,6 +111,7 @@ impl Dimension {
             Dimension::Preferences => "Preferences",
             Dimension::Patterns => "Patterns",
             Dimension::Knowledge => "Worth Knowing",
+            Dimension::Happened => "What Happened",
             Dimension::Work => "Where Work Stopped",
             Dimension::Changed => "Changed Since You Were Here",
             Dimension::Due => "About To Be Put Away",
@@ -113,7 +123,7 @@ impl Dimension {
         let typed = |t| RecallRequest::typed(t, SortBy::Importance, limit);
         match self {
             Dimension::Identity => typed(MemoryType::Identity),
-            Dimension::RecentActivity | Dimension::Work => RecallRequest {
+            Dimension::RecentActivity | Dimension::Work | Dimension::Happened => RecallRequest {
                 memory_types: vec!["event".into()],
                 mode: RecallMode::Recent,
                 limit,
@@ -163,6 +173,8 @@ pub struct InputItem {
     pub detail: String,
     /// Other memories that the line speaks of.
     pub also: Vec<u64>,
+    /// Relations it is in.
+    pub links: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -176,6 +188,8 @@ pub struct InputSection {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BulletinInput {
     pub audience: Audience,
+    /// What a page answers; absent for a bulletin.
+    pub subject: Option<PageSubject>,
     /// Sections without lines are left out.
     pub sections: Vec<InputSection>,
     /// Journal entries at the time.
@@ -240,7 +254,7 @@ impl std::fmt::Debug for GatherRequest<'_> {
 }
 
 /// The audience, and only what concerns the reader.
-struct Sight<'a> {
+pub(super) struct Sight<'a> {
     audience: &'a Audience,
     concerns: Option<&'a dyn Fn(&Head) -> bool>,
 }
@@ -256,18 +270,9 @@ pub fn gather(reading: &Reading, request: GatherRequest<'_>) -> Result<BulletinI
     let view = reading.view();
     let size = view.counters()?.size;
     let among = ListCandidates::newest(&view, &MemoryType::ALL, request.projects)?;
-    let mut gathering = Gathering {
-        view,
-        among,
-        request,
-        sight: Sight { audience: request.audience, concerns: request.concerns },
-        limit: request.settings.section_limit.min(LIMIT_MAX),
-        said: BTreeSet::new(),
-        ids: BTreeSet::new(),
-        capped: false,
-    };
+    let mut gathering = Gathering::new(reading, request, among);
     let mut sections = Vec::new();
-    for dimension in Dimension::ALL {
+    for dimension in Dimension::ALL.into_iter().filter(|dimension| dimension.is_of_bulletin()) {
         let (items, found) = match dimension {
             Dimension::Due => gathering.due()?,
             Dimension::Changed if request.since.is_none() => continue,
@@ -278,22 +283,41 @@ pub fn gather(reading: &Reading, request: GatherRequest<'_>) -> Result<BulletinI
         }
     }
     let (hash, capped) = (hash_of(&sections), gathering.capped);
-    Ok(BulletinInput { audience: request.audience.clone(), sections, size, hash, capped })
+    let audience = request.audience.clone();
+    Ok(BulletinInput { audience, subject: None, sections, size, hash, capped })
 }
 
-struct Gathering<'a> {
-    view: View<'a>,
-    request: GatherRequest<'a>,
-    sight: Sight<'a>,
+pub(super) struct Gathering<'a> {
+    pub(super) view: View<'a>,
+    pub(super) request: GatherRequest<'a>,
+    pub(super) sight: Sight<'a>,
     among: ListCandidates,
     limit: usize,
     /// Texts that stand in a section already.
-    said: BTreeSet<String>,
+    pub(super) said: BTreeSet<String>,
     ids: BTreeSet<u64>,
     capped: bool,
 }
 
-impl Gathering<'_> {
+impl<'a> Gathering<'a> {
+    /// What lists are made of is `among`; who asks for none needs none.
+    pub(super) fn new(
+        reading: &'a Reading,
+        request: GatherRequest<'a>,
+        among: ListCandidates,
+    ) -> Gathering<'a> {
+        Gathering {
+            view: reading.view(),
+            request,
+            among,
+            sight: Sight { audience: request.audience, concerns: request.concerns },
+            limit: request.settings.section_limit.min(LIMIT_MAX),
+            said: BTreeSet::new(),
+            ids: BTreeSet::new(),
+            capped: false,
+        }
+    }
+
     fn asked(
         &mut self,
         reading: &Reading,
@@ -317,10 +341,13 @@ impl Gathering<'_> {
         self.capped |= capped;
         if dimension == Dimension::Knowledge {
             // What is used and linked is worth more than what merely came last.
-            memories.sort_by_key(|memory| {
-                let weight = u64::from(memory.importance) * (10 + worth(&memory.usage)) / 10;
-                (Reverse(weight), Reverse(memory.id()))
-            });
+            let mut weighed = Vec::new();
+            for memory in memories {
+                let worth = worth(&self.usage(&memory)?);
+                weighed.push((u64::from(memory.importance) * (10 + worth) / 10, memory));
+            }
+            weighed.sort_by_key(|(weight, memory)| (Reverse(*weight), Reverse(memory.id())));
+            memories = weighed.into_iter().map(|(_, memory)| memory).collect();
         }
         let mut items: Vec<InputItem> = Vec::new();
         for memory in memories {
@@ -356,6 +383,15 @@ impl Gathering<'_> {
         Ok((items, found))
     }
 
+    /// How a memory is used and linked. Behind a gate a row counts no relations, because they may lead to what is
+    /// hidden; from its owner nothing is.
+    fn usage(&self, memory: &RecallHit) -> Result<Usage> {
+        match self.request.audience {
+            Audience::Owner => Ok(self.view.usage(memory.id())?),
+            Audience::Shared => Ok(memory.usage.clone()),
+        }
+    }
+
     /// Where a session stopped, and what its summary says comes next.
     fn work(&mut self, memory: &RecallHit, items: &mut Vec<InputItem>) -> Result<()> {
         let project = memory.head.project.clone().unwrap_or_default();
@@ -373,7 +409,12 @@ impl Gathering<'_> {
         Ok(())
     }
 
-    fn item(&self, memory: &RecallHit, text: &str, note: Option<String>) -> Result<InputItem> {
+    pub(super) fn item(
+        &self,
+        memory: &RecallHit,
+        text: &str,
+        note: Option<String>,
+    ) -> Result<InputItem> {
         let RecallHit { head, version, body, .. } = memory;
         Ok(InputItem {
             id: head.id.get(),
@@ -388,6 +429,7 @@ impl Gathering<'_> {
             detail: untrusted::line(&within(&one_line(&body.content), DETAIL_WORDS)),
             text: untrusted::line(text),
             also: Vec::new(),
+            links: links(&self.usage(memory)?),
         })
     }
 
@@ -427,6 +469,7 @@ impl Gathering<'_> {
                 detail: String::new(),
                 text: untrusted::line(&text),
                 also: Vec::new(),
+                links: links(&row.usage),
             });
         }
         Ok((items, found))
@@ -435,12 +478,15 @@ impl Gathering<'_> {
 
 /// How much a memory is used and linked.
 fn worth(usage: &Usage) -> u64 {
-    let links = u64::from(usage.edges_in) + u64::from(usage.edges_out);
-    usage.accesses.min(20) + (2 * usage.citations).min(20) + links.min(10)
+    usage.accesses.min(20) + (2 * usage.citations).min(20) + links(usage).min(10)
+}
+
+fn links(usage: &Usage) -> u64 {
+    u64::from(usage.edges_in) + u64::from(usage.edges_out)
 }
 
 /// When what a memory says happened or began to hold.
-fn happened(memory: &RecallHit) -> Millis {
+pub(super) fn happened(memory: &RecallHit) -> Millis {
     let told = match &memory.body.fields {
         Fields::Event(event) => event.happened_at,
         _ => None,
@@ -462,7 +508,10 @@ fn belongs(
         Dimension::Constraints | Dimension::Preferences => !proposed,
         Dimension::Work => summary,
         Dimension::RecentActivity => !summary,
-        Dimension::Changed => !summary && since.is_some_and(|since| memory.head.updated > since),
+        Dimension::Changed => {
+            let is_page = memory.head.kind == PAGE_KIND;
+            !summary && !is_page && since.is_some_and(|since| memory.head.updated > since)
+        }
         _ => true,
     }
 }
@@ -492,7 +541,7 @@ fn is_news(
         && memory.head.importance >= ppm(settings.min_importance)
 }
 
-fn hash_of(sections: &[InputSection]) -> String {
+pub(super) fn hash_of(sections: &[InputSection]) -> String {
     let mut bytes = Vec::new();
     for section in sections {
         bytes.extend(section.dimension.heading().bytes());

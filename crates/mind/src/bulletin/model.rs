@@ -16,8 +16,8 @@ use super::support::{self, SupportGap};
 use crate::quote::{self, Quotation, quoted};
 use crate::settings::BulletinSettings;
 
-/// Words of title and time that are put before what the model writes.
-const HEADER_WORDS: usize = 8;
+/// Words that are kept free besides title, question and time, which are put before what the model writes.
+const SPARE_WORDS: usize = 2;
 
 /// What a model is to be asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,12 +44,16 @@ pub(super) fn own_words(
 ) -> Vec<BulletinSection> {
     let own: Vec<&InputSection> =
         gathered.sections.iter().filter(|section| !section.dimension.is_for_model()).collect();
-    render::of_sections(&own, settings.max_words / 2, now)
+    render::of_sections(gathered.subject.as_ref(), &own, settings.max_words / 2, now)
 }
 
 fn words_in(parts: &[BulletinSection]) -> usize {
     let lines = parts.iter().flat_map(|part| &part.lines).map(|line| words(&line.written()));
     lines.sum::<usize>() + parts.iter().map(|part| words(&part.heading)).sum::<usize>()
+}
+
+fn header_words(gathered: &BulletinInput, now: Millis) -> usize {
+    words(&render::header(gathered.subject.as_ref(), now)) + SPARE_WORDS
 }
 
 pub(super) fn prompt(
@@ -58,17 +62,33 @@ pub(super) fn prompt(
     now: Millis,
 ) -> ModelPrompt {
     let own = words_in(&own_words(gathered, settings, now));
-    let limit = settings.max_words.saturating_sub(HEADER_WORDS + own);
-    let headings: Vec<&str> =
-        Dimension::ALL.iter().filter(|d| d.is_for_model()).map(|d| d.heading()).collect();
-    let system = format!(
-        "You are the cortex, the part of an agent that tends its memory. Write a brief memory bulletin: a \
-{limit}-word briefing, never longer, that every conversation of the agent starts from.\n\
+    let limit = settings.max_words.saturating_sub(header_words(gathered, now) + own);
+    let headings: Vec<&str> = Dimension::ALL
+        .iter()
+        .filter(|d| d.is_for_model())
+        .filter(|d| match gathered.subject {
+            Some(_) => gathered.sections.iter().any(|section| section.dimension == **d),
+            None => d.is_of_bulletin(),
+        })
+        .map(|d| d.heading())
+        .collect();
+    let task = match &gathered.subject {
+        Some(_) => format!(
+            "Write a page that answers a standing question from memory, in at most {limit} words, never more. \
+Leave out what does not help to answer it."
+        ),
+        None => format!(
+            "Write a brief memory bulletin: a {limit}-word briefing, never longer, that every conversation of the \
+agent starts from.\n\
 Cover these dimensions: identity (who the user is, who the agent is), recent events, active goals, important \
 decisions, key preferences (likes and dislikes), rules and patterns.\n\
 Focus on high-importance memories, recent activity, ongoing goals and core identity facts. Leave out \
-low-importance observations, stale events and anything forgotten. Join what belongs together; say so where \
-memories contradict each other.\n\
+low-importance observations, stale events and anything forgotten."
+        ),
+    };
+    let system = format!(
+        "You are the cortex, the part of an agent that tends its memory. {task} Join what belongs together; say so \
+where memories contradict each other.\n\
 Form: sections that begin with `## ` and one of these headings: {}. Below them lines that begin with `- `, in \
 plain sentences, dates where they help. Keep the words, names and numbers of the memories; say nothing that they \
 do not say, and leave out no section that you were given. Identity, rules and next steps are added by the program: \
@@ -99,8 +119,13 @@ use them to understand the rest, and do not repeat them. End every line with the
         })
         .collect();
     let (data, mark) = quoted(&items);
-    let user =
-        format!("Memories, most important first in each section.\n{data}\nWrite the bulletin now.");
+    let wish = match &gathered.subject {
+        Some(subject) => {
+            format!("The question: {}\nWrite the page now.", untrusted::line(&subject.question))
+        }
+        None => "Write the bulletin now.".to_owned(),
+    };
+    let user = format!("Memories, most important first in each section.\n{data}\n{wish}");
     ModelPrompt { system, user, max_output_tokens: settings.max_output_tokens, mark }
 }
 
@@ -175,7 +200,7 @@ pub(super) fn read_answer(
     parts.retain(|part| !own(&part.heading));
     support::check_coverage(&parts, gathered).map_err(AnswerRejection::Incomplete)?;
     let parts = in_order(own_words(gathered, settings, now), parts);
-    let (count, max) = (HEADER_WORDS + words_in(&parts), settings.max_words);
+    let (count, max) = (header_words(gathered, now) + words_in(&parts), settings.max_words);
     if count > max {
         return Err(AnswerRejection::TooLong { words: count, max });
     }

@@ -25,6 +25,7 @@ fn item(id: u64, text: &str, detail: &str) -> InputItem {
         note: None,
         detail: detail.into(),
         also: Vec::new(),
+        links: 0,
     }
 }
 
@@ -33,6 +34,7 @@ fn gathered() -> BulletinInput {
         |dimension, items: Vec<InputItem>| InputSection { dimension, found: items.len(), items };
     BulletinInput {
         audience: Audience::Owner,
+        subject: None,
         sections: vec![
             section(Dimension::Identity, vec![item(1, "Ada leads the shop team", "")]),
             section(
@@ -74,7 +76,7 @@ fn good() -> String {
 }
 
 fn text_of(parts: &[BulletinSection]) -> String {
-    super::super::render::text_of(parts, Millis(0))
+    super::super::render::text_of(None, parts, Millis(0))
 }
 
 // T9

@@ -32,7 +32,8 @@ pub(super) fn replaced(
 ) -> Result<()> {
     let id = memory.id();
     let mut before = None;
-    if memory.usage.edges_out > 0 {
+    // Behind a gate a row counts no relations; here each end is looked at before it is named.
+    if view.usage(id)?.edges_out > 0 {
         for edge in view.edges_out(id, EDGES_PER_MEMORY_MAX as usize)? {
             if !matches!(edge.relation, Relation::Supersedes | Relation::Updates) {
                 continue;

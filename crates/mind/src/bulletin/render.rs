@@ -4,10 +4,12 @@
 //! never printed without a line; the text never has more words than allowed; nothing of a memory can look like a
 //! heading.
 
+use api::render::untrusted;
 use kernel::memory::Millis;
 use serde::{Deserialize, Serialize};
 
 use super::gather::{BulletinInput, Dimension, InputItem, InputSection};
+use super::page::PageSubject;
 use crate::audience::Trust;
 
 /// One line with the memories it comes from.
@@ -45,9 +47,12 @@ pub fn words(text: &str) -> usize {
     text.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric)).count()
 }
 
-/// The whole text: the seed's title, the time to the second, the sections.
-pub fn text_of(parts: &[BulletinSection], now: Millis) -> String {
-    let mut text = header(now);
+/// The whole text: the seed's title, or a page's own with its question; the time to the second; the sections.
+pub fn text_of(subject: Option<&PageSubject>, parts: &[BulletinSection], now: Millis) -> String {
+    let mut text = header(subject, now);
+    if subject.is_some() && parts.is_empty() {
+        text.push_str("\n\nNothing in memory answers this yet.");
+    }
     for part in parts {
         text.push_str("\n\n## ");
         text.push_str(&part.heading);
@@ -60,8 +65,14 @@ pub fn text_of(parts: &[BulletinSection], now: Millis) -> String {
     text
 }
 
-fn header(now: Millis) -> String {
-    format!("# Memory Bulletin\nGenerated: {} UTC", utc_second(now))
+pub(super) fn header(subject: Option<&PageSubject>, now: Millis) -> String {
+    let made = format!("Generated: {} UTC", utc_second(now));
+    match subject {
+        None => format!("# Memory Bulletin\n{made}"),
+        Some(PageSubject { name, question }) => {
+            format!("# {}\n{}\n{made}", untrusted::line(name), untrusted::line(question))
+        }
+    }
 }
 
 /// `2024-03-15 14:30:00`.
@@ -72,16 +83,17 @@ fn utc_second(now: Millis) -> String {
 /// Fills the words allowed: in turns, so that every section says its most important line before any says its second.
 pub fn by_rules(gathered: &BulletinInput, max_words: usize, now: Millis) -> Vec<BulletinSection> {
     let all: Vec<&InputSection> = gathered.sections.iter().collect();
-    of_sections(&all, max_words, now)
+    of_sections(gathered.subject.as_ref(), &all, max_words, now)
 }
 
 /// The same for some of the sections.
 pub(super) fn of_sections(
+    subject: Option<&PageSubject>,
     sections: &[&InputSection],
     max_words: usize,
     now: Millis,
 ) -> Vec<BulletinSection> {
-    let mut used = words(&header(now));
+    let mut used = words(&header(subject, now));
     let mut chosen: Vec<Vec<BulletinLine>> = vec![Vec::new(); sections.len()];
     let mut open: Vec<bool> = vec![true; sections.len()];
     for turn in 0.. {

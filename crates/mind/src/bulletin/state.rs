@@ -266,7 +266,7 @@ impl BulletinState {
 
     /// A model is needed when something in the bulletin was written or changed since it last wrote. Time alone is no
     /// cause.
-    fn needs_model(&self, gathered: &BulletinInput, now: Millis) -> bool {
+    pub(super) fn needs_model(&self, gathered: &BulletinInput, now: Millis) -> bool {
         let seen = self.curated.as_ref().map_or(0, |curated| curated.size);
         let fresh = gathered.model_items().any(|item| item.seq > seen);
         let tried = self.tries.inputs == gathered.hash
@@ -329,7 +329,7 @@ impl BulletinState {
         settings: &BulletinSettings,
         now: Millis,
     ) -> Box<Bulletin> {
-        let text = render::text_of(&parts, now);
+        let text = render::text_of(gathered.subject.as_ref(), &parts, now);
         let ids: BTreeSet<u64> =
             parts.iter().flat_map(|part| &part.lines).flat_map(|line| line.cites.clone()).collect();
         let versions = gathered.items().map(|item| (item.id, item.version));

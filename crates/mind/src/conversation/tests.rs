@@ -14,6 +14,7 @@ fn settings() -> ChannelSettings {
 fn bulletin(audience: Audience) -> Bulletin {
     let nothing = BulletinInput {
         audience: audience.clone(),
+        subject: None,
         sections: Vec::new(),
         size: 0,
         hash: String::new(),

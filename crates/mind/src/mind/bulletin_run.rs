@@ -103,7 +103,8 @@ impl Mind {
         out
     }
 
-    fn reserve(
+    /// Passes the breaker of the provider and reserves what a call costs at most; says why it may not be made.
+    pub fn reserve(
         &mut self,
         run: &str,
         prompt: &ModelPrompt,
@@ -128,6 +129,26 @@ impl Mind {
         Ok(())
     }
 
+    /// A call for which something was reserved is over: what it cost is counted, and its provider's breaker learns.
+    pub fn settle(
+        &mut self,
+        run: &str,
+        outcome: &std::result::Result<ModelAnswer, String>,
+        now: Millis,
+    ) {
+        match outcome {
+            Ok(answer) => {
+                if let Some(id) = self.calls.remove(run) {
+                    self.budget.settle(id, answer.cost, Some(&answer.model), now);
+                }
+                if let Some(provider) = &self.provider {
+                    self.breakers.succeeded(&format!("{PROVIDER}{}", provider.name), now);
+                }
+            }
+            Err(why) => self.model_failed(run, why, now),
+        }
+    }
+
     pub(super) fn model_failed(&mut self, run: &str, why: &str, now: Millis) {
         // Nobody knows what the call cost. Its reservation stays until it expires and then counts as the worst case.
         self.calls.remove(run);
@@ -149,17 +170,7 @@ impl Mind {
             (false, true) => Audience::Shared,
             (false, false) => return Vec::new(),
         };
-        match &outcome {
-            Ok(answer) => {
-                if let Some(id) = self.calls.remove(run) {
-                    self.budget.settle(id, answer.cost, Some(&answer.model), now);
-                }
-                if let Some(provider) = &self.provider {
-                    self.breakers.succeeded(&format!("{PROVIDER}{}", provider.name), now);
-                }
-            }
-            Err(why) => self.model_failed(run, why, now),
-        }
+        self.settle(run, &outcome, now);
         let answer = outcome.map(|answer| (answer.text, answer.model));
         let settings = &self.settings.bulletin;
         let written = match audience {

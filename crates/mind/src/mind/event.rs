@@ -66,6 +66,11 @@ pub enum MindEvent {
         run: String,
         outcome: std::result::Result<(String, MaintenanceState), String>,
     },
+    /// The answer to `MindEffect::WritePages`.
+    PagesWritten {
+        run: String,
+        outcome: std::result::Result<String, String>,
+    },
     /// The answer to `MindEffect::FindPatterns`.
     PatternsFound {
         run: String,
@@ -107,6 +112,11 @@ pub enum MindEffect {
     /// `proposal::carry_out`.
     FindPatterns {
         run: String,
+    },
+    /// Ask every question that stands, and let a model word what is new.
+    WritePages {
+        run: String,
+        model: ModelUse,
     },
     /// Stop the work of a run. `force` is true if it was asked to stop before.
     StopJob {

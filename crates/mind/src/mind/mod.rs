@@ -37,6 +37,10 @@ use crate::warmup::{WarmStep, Warmup, WarmupEffect};
 
 /// Name of the bulletin's job.
 pub const BULLETIN: &str = "bulletin";
+/// Name of the job that keeps pages current.
+pub const PAGES: &str = "pages";
+/// Pages that a model words in one run; the others wait for the next.
+pub const PAGE_CALLS_MAX: u32 = 4;
 
 /// What is kept over a restart.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -113,7 +117,14 @@ fn job_specs(settings: &MindSettings) -> Vec<JobSpec> {
     let about = "turns what repeats into observations";
     let patterns =
         JobSpec { first_after_ms: minutes, ..JobSpec::new(patterns::JOB, about, minutes, policy) };
-    vec![bulletin, maintenance, patterns]
+    let about = "answers the questions that stand, and lets a model word what is new";
+    let calls = secs_ms(settings.bulletin.model_timeout_secs).saturating_mul(PAGE_CALLS_MAX.into());
+    let pages = JobSpec {
+        timeout_ms: calls.saturating_add(60_000),
+        first_after_ms: refresh,
+        ..JobSpec::new(PAGES, about, refresh, policy)
+    };
+    vec![bulletin, maintenance, patterns, pages]
 }
 
 impl Mind {
@@ -185,7 +196,7 @@ impl Mind {
         }
     }
 
-    /// Starts a job because somebody asked. `model` counts for this run alone; only the bulletin asks one.
+    /// Starts a job because somebody asked. `model` counts for this run alone; only bulletin and pages ask one.
     pub fn run_now(&mut self, job: &str, model: ModelUse, now: Millis) -> Result<Vec<MindEffect>> {
         let effect = self.jobs.run_now(job, now)?;
         Ok(job_effect(effect, model))
@@ -217,6 +228,9 @@ impl Mind {
             }
             MindEvent::PatternsFound { run, outcome } => {
                 self.job_ended(patterns::JOB, &run, outcome, now, chance)
+            }
+            MindEvent::PagesWritten { run, outcome } => {
+                self.job_ended(PAGES, &run, outcome, now, chance)
             }
             MindEvent::Process(event) => {
                 if let ProcessEvent::ToolCompleted { tool_name, error, broken, .. } = &event {
@@ -389,6 +403,7 @@ fn job_effect(effect: JobEffect, model: ModelUse) -> Vec<MindEffect> {
             let start = match job.as_str() {
                 BULLETIN => MindEffect::Gather { run, audience: Audience::Owner, model },
                 maintenance::JOB => MindEffect::Maintain { run },
+                PAGES => MindEffect::WritePages { run, model },
                 _ => MindEffect::FindPatterns { run },
             };
             vec![start, MindEffect::Persist]

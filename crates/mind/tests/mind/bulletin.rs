@@ -91,9 +91,9 @@ fn over_five_thousand_memories_it_reads_like_a_briefing_and_every_line_is_cited(
     fill(&cortex, 5_000);
     let now = Millis(START);
     let found = gathered(&cortex, &Audience::Owner, now);
-    // Nothing is proposed where a person wrote everything; no session was summed up, nothing is due, and nobody was
-    // here before.
-    assert_eq!(found.sections.len(), Dimension::ALL.len() - 4);
+    // Nothing is proposed where a person wrote everything; no session was summed up, nothing is due, nobody was here
+    // before, and no question stands.
+    assert_eq!(found.sections.len(), Dimension::ALL.len() - 5);
     let mut state = BulletinState::new(Audience::Owner);
     let bulletin = *refresh(&mut state, &cortex, ModelUse::Never, now).publish.unwrap();
     assert!(bulletin.words <= 500, "{}", bulletin.words);

@@ -6,6 +6,7 @@ mod bulletin;
 mod forgetting;
 mod maintenance;
 mod mind;
+mod pages;
 mod patterns;
 mod store;
 mod trust;

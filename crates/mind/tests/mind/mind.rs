@@ -123,6 +123,10 @@ impl Daemon {
                 let outcome = Ok(self.submit(&plan, &run, now));
                 Some(MindEvent::PatternsFound { run, outcome })
             }
+            // No question stands here.
+            MindEffect::WritePages { run, .. } => {
+                Some(MindEvent::PagesWritten { run, outcome: Ok("0 pages".into()) })
+            }
             MindEffect::ColdDispatch { .. } => {
                 self.cold += 1;
                 None
@@ -163,7 +167,7 @@ fn memories(cortex: &Cortex) {
     }
 }
 
-// mind 1, 3, 27, 33; issue 6: a week of idling with a provider costs one call
+// T10, mind 1, 3, 27, 33; issue 6: a week of idling with a provider costs one call
 #[test]
 fn a_week_of_the_whole_mind_costs_one_call_and_a_restart_none() {
     let cortex = open(&Disk::new());
@@ -178,7 +182,7 @@ fn a_week_of_the_whole_mind_costs_one_call_and_a_restart_none() {
         assert_eq!(bulletin.maker, Maker::Model { model: "m".into() });
     }
     let jobs = daemon.mind.jobs.view();
-    assert_eq!(jobs.len(), 3);
+    assert_eq!(jobs.len(), 4);
     assert!(jobs.iter().all(|job| job.breaker.failures == 0 && job.runs >= 7), "{jobs:#?}");
     let line = daemon.mind.budget.ledger().next().unwrap();
     assert!(line.who.starts_with("bulletin-") && line.cost.tokens > 0 && !line.assumed);
@@ -189,6 +193,31 @@ fn a_week_of_the_whole_mind_costs_one_call_and_a_restart_none() {
     assert!(again.mind.bulletin(&Audience::Owner).is_some(), "there at once after a restart");
     again.hours(7 * 24..9 * 24);
     assert_eq!(again.calls, 0);
+}
+
+// T12: what rules say of 5,000 memories makes the agent ready; a model may take its time
+#[test]
+fn the_agent_is_warm_before_any_model_has_answered() {
+    let cortex = open(&Disk::new());
+    fill(&cortex, 5_000);
+    let mut daemon = Daemon::new(cortex, true, MindSettings::default(), MindState::default());
+    let now = Millis(START);
+    let mut waiting = daemon.mind.handle(MindEvent::Tick, now, &mut |_| 0);
+    let mut asked = 0;
+    while !waiting.is_empty() {
+        match waiting.remove(0) {
+            // The model never answers.
+            MindEffect::AskModel { .. } => asked += 1,
+            effect => {
+                if let Some(event) = daemon.carry(effect, now) {
+                    waiting.extend(daemon.mind.handle(event, now, &mut |_| 0));
+                }
+            }
+        }
+    }
+    assert_eq!(asked, 1);
+    assert_eq!(daemon.mind.warmup.status(now).state, WarmupState::Warm);
+    assert_eq!(daemon.published[0].1, Maker::Rules);
 }
 
 // Section 11, point 15
@@ -254,6 +283,36 @@ fn a_broken_provider_is_left_alone_and_the_jobs_go_on() {
     let bulletin = daemon.mind.jobs.view().into_iter().find(|job| job.name == "bulletin").unwrap();
     assert_eq!(bulletin.breaker.failures, 0, "the job itself did its work");
     assert!(daemon.mind.breakers.get("provider:made-up").unwrap().failures > 0);
+}
+
+// T12: a breaker of a provider closes on its first success, on a changed setting and by a reset
+#[test]
+fn a_provider_that_works_again_is_asked_again() {
+    let cortex = open(&Disk::new());
+    memories(&cortex);
+    let mut daemon = Daemon::new(cortex, true, MindSettings::default(), MindState::default());
+    let (name, now) = ("provider:made-up", Millis(START));
+    let break_it = |mind: &mut Mind| {
+        let policy = mind::breaker::BreakerPolicy::of(&mind.settings.cortex);
+        for _ in 0..mind.settings.cortex.circuit_breaker_threshold {
+            mind.breakers.failed(name, "status 500", policy, now);
+        }
+        assert!(!mind.breakers.admit(name, now));
+    };
+    break_it(&mut daemon.mind);
+    daemon.mind.provider_answered("made-up", now);
+    assert!(daemon.mind.breakers.admit(name, now));
+    break_it(&mut daemon.mind);
+    let (settings, provider) = (daemon.mind.settings.clone(), daemon.mind.provider.clone());
+    daemon.mind.reconfigure(settings, provider, now).unwrap();
+    assert!(daemon.mind.breakers.admit(name, now));
+    break_it(&mut daemon.mind);
+    assert_eq!(daemon.mind.reset(), [name]);
+    assert!(daemon.mind.breakers.admit(name, now));
+    break_it(&mut daemon.mind);
+    let state = daemon.mind.state();
+    let mut again = Daemon::new(daemon.cortex, true, MindSettings::default(), state);
+    assert!(again.mind.breakers.admit(name, now), "whoever starts again may have mended it");
 }
 
 // house 6.2: a run by rules used to switch the model off for everybody while it ran

@@ -19,7 +19,7 @@ pub use body::{
 };
 pub use head::{Edge, Head, Relation, Scope, Tombstone, Usage, Visibility};
 pub use session::{Prompt, Session};
-pub use types::{KINDS, MemoryType};
+pub use types::{KINDS, MemoryType, PAGE_KIND};
 pub use version::{PinnedVersion, Provenance, Source, Version};
 
 /// The journal sequence number of the entry that created the memory. Never zero.

@@ -112,8 +112,11 @@ impl MemoryType {
     }
 }
 
+/// The caller's word for a question that stands: what it says is answered by a page, and no search finds it.
+pub const PAGE_KIND: &str = "page";
+
 /// The one table from the caller's word to the type.
-pub const KINDS: [(&str, MemoryType); 24] = [
+pub const KINDS: [(&str, MemoryType); 25] = [
     ("decision", MemoryType::Decision),
     ("architecture", MemoryType::Decision),
     ("bugfix", MemoryType::Fact),
@@ -137,6 +140,7 @@ pub const KINDS: [(&str, MemoryType); 24] = [
     ("file", MemoryType::ArtifactRef),
     ("url", MemoryType::ArtifactRef),
     ("document", MemoryType::ArtifactRef),
+    (PAGE_KIND, MemoryType::ArtifactRef),
     ("identity", MemoryType::Identity),
 ];
 

@@ -124,7 +124,7 @@ impl<'a> MemoryFilter<'a> {
             && (query.include_forgotten || !forgotten)
             && (query.include_archived || !head.archived)
             && query.scope.is_none_or(|scope| head.scope == scope)
-            && (query.kinds.is_empty() || query.kinds.contains(&head.kind))
+            && query.admits_kind(&head.kind)
             && query.as_of.is_none_or(|moment| head.created <= moment)
     }
 

@@ -36,7 +36,7 @@ use std::collections::{BTreeSet, BinaryHeap};
 use kernel::Reading;
 use kernel::find::Standing;
 use kernel::grants::Gate;
-use kernel::memory::{Body, Head, MemoryId, MemoryType, Millis, Scope, Usage, Version};
+use kernel::memory::{Body, Head, MemoryId, MemoryType, Millis, PAGE_KIND, Scope, Usage, Version};
 use kernel::render::Form;
 
 use crate::analyze::fold;
@@ -128,6 +128,15 @@ impl SearchQuery {
             order: HitOrder::default(),
             boost: None,
             model: None,
+        }
+    }
+
+    /// A question that stands answers none, so it is found only by whoever names its kind.
+    fn admits_kind(&self, kind: &str) -> bool {
+        if self.kinds.is_empty() {
+            kind != PAGE_KIND
+        } else {
+            self.kinds.iter().any(|asked| asked == kind)
         }
     }
 }

@@ -62,6 +62,21 @@ fn key(print: &str, is_over: bool) -> String {
 }
 
 impl ScheduleState {
+    /// The state in a file, one of an earlier version included: that began after the last day that was done. The error
+    /// says what is wrong.
+    pub fn read(bytes: &[u8]) -> Result<ScheduleState, String> {
+        let mut state: ScheduleState =
+            serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+        let parsed = |text: &Option<String>| text.as_deref().and_then(|day| Day::parse(day).ok());
+        if parsed(&state.since).is_none() {
+            let next = parsed(&state.done).and_then(|done| done.date().tomorrow().ok());
+            let next = next.ok_or("it does not say with which day it began")?;
+            state.since = Some(Day::from(next).to_string());
+        }
+        state.done = None;
+        Ok(state)
+    }
+
     /// The days whose work is not done, with what is known of them, oldest first.
     pub fn waiting(&self) -> impl Iterator<Item = (&str, &DayRecord)> {
         let waits = |record: &&DayRecord| record.attempts > 0;

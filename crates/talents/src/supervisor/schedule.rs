@@ -69,7 +69,7 @@ impl DaySchedule {
     ) -> io::Result<DaySchedule> {
         let known = match fs::read(&path) {
             Ok(bytes) => {
-                let state = serde_json::from_slice(&bytes).ok().and_then(begun);
+                let state = ScheduleState::read(&bytes).ok();
                 if state.is_none() {
                     // Kept for whoever wants to know which days were missed; the schedule goes on from today.
                     fs::rename(&path, path.with_extension("json.unreadable"))?;
@@ -217,15 +217,4 @@ impl DaySchedule {
             self.hub.publish(told.with("reason", WHY));
         }
     }
-}
-
-/// A state that says where it began; one of an earlier version began after the last day that was done.
-fn begun(mut state: ScheduleState) -> Option<ScheduleState> {
-    let parsed = |text: &Option<String>| text.as_deref().and_then(|day| Day::parse(day).ok());
-    if parsed(&state.since).is_none() {
-        let done = parsed(&state.done)?;
-        state.since = Some(Day::from(done.date().tomorrow().ok()?).to_string());
-    }
-    state.done = None;
-    Some(state)
 }

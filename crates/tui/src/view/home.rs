@@ -88,7 +88,12 @@ fn draw_types(canvas: &mut Canvas<'_>, area: Rect, home: &Home) {
 fn draw_health(canvas: &mut Canvas<'_>, area: Rect, home: &Home) {
     let inner = canvas.section(area, "Health", "", false);
     let cells = usize::from(area.width).saturating_sub(12);
-    let rows = health(home.stats.value(), home.status.value(), cells);
+    let mut rows = health(home.stats.value(), home.status.value(), cells);
+    if let Some(call) = home.waiting_call() {
+        // Somebody waits for a person: that comes before how things are.
+        let asks = format!("{} wants {} {}", call.talent, call.tool, call.args);
+        rows.insert(0, ("approval", text::cut(&text::plain(&asks), cells)));
+    }
     for (row, (name, words)) in (0..inner.height).zip(rows) {
         canvas.put(
             inner,

@@ -3,7 +3,7 @@
 //! - `memories`: what was found, and what is around it.
 //! - `lists`: sessions, prompts, projects, what happened, what needs attention.
 //! - `mind`: jobs, runs, the bulletin, what models cost.
-//! - `past`, `past_work`: what coding agents wrote down and did.
+//! - `pages`: questions that stand. `past`, `past_work`: what coding agents wrote down and did.
 //! - `changes`: what became of a change.
 //!
 //! What must stay true: text of memories passes `untrusted`, because it draws on a terminal, and agents read terminals
@@ -13,6 +13,7 @@ mod changes;
 mod lists;
 mod memories;
 mod mind;
+mod pages;
 mod past;
 mod past_work;
 
@@ -27,6 +28,7 @@ pub use mind::{
     budget, bulletin, bulletin_explained, bulletins, due, jobs, kept, paused, ran, reset, run,
     runs, undone,
 };
+pub use pages::{page, page_history, page_removed, pages};
 pub use past::{
     past_checked, past_forgotten, past_found, past_read, past_sessions, past_shown, past_state,
     past_tombstones,

@@ -16,9 +16,9 @@ use crate::output::{Output, plain};
 /// Shows and steers what tends the memory by itself: jobs, their runs, and undoing them.
 ///
 /// Jobs: bulletin (what matters now), maintenance (forgets what was captured and has faded, archives what is over,
-/// joins what says the same), patterns (what repeats becomes an observation). The daemon runs them when they are due;
-/// everything they change is in the journal with its reason and can be undone. What is about to be put away is
-/// announced first: `mind log --due` names it and `mind keep` keeps it.
+/// joins what says the same), patterns (what repeats becomes an observation), pages (questions that stand). The daemon
+/// runs them when they are due; everything they change is in the journal with its reason and can be undone. What is
+/// about to be put away is announced first: `mind log --due` names it and `mind keep` keeps it.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex mind jobs

@@ -5,4 +5,5 @@ pub(crate) mod attest;
 pub(crate) mod bulletin;
 pub(crate) mod compact;
 pub(crate) mod jobs;
+pub(crate) mod page;
 pub(crate) mod salience;

@@ -24,7 +24,7 @@ use mind::breaker::Circuit;
 use mind::bulletin::{ModelUse, render};
 use mind::jobs::JobReport;
 use mind::warmup::{ProcessType, WarmupState};
-use mind::{BULLETIN, MindEvent, maintenance, patterns};
+use mind::{BULLETIN, MindEvent, PAGES, maintenance, patterns};
 use service::caller::Caller;
 use service::error::{Error, Result};
 
@@ -186,9 +186,14 @@ impl Host {
                 let max = actor_mind.slot().mind.settings.bulletin.max_words;
                 let parts = render::by_rules(&gathered, max, now);
                 let examined = gathered.sections.iter().map(|section| section.found).sum();
-                let text = render::text_of(&parts, now);
+                let text = render::text_of(None, &parts, now);
                 let job = job.to_owned();
                 return Ok(RunAnswer { job, dry_run: true, examined, text, ..Default::default() });
+            }
+            PAGES => {
+                let text = "it asks every question that stands, and writes what is new".to_owned();
+                let job = job.to_owned();
+                return Ok(RunAnswer { job, dry_run: true, text, ..Default::default() });
             }
             maintenance::JOB => self.maintenance_plan(actor_mind, &reading, now)?.0,
             patterns::JOB => self.patterns_plan(actor_mind, &reading, now)?.0,

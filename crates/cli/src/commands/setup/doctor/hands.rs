@@ -208,9 +208,7 @@ fn read(layout: &Layout) -> Result<Option<ScheduleState>> {
     let path = layout.schedule();
     let wrong = |why: String| Error::invalid("schedule", format!("{}: {why}", path.display()));
     match std::fs::read(&path) {
-        Ok(bytes) => {
-            serde_json::from_slice(&bytes).map(Some).map_err(|error| wrong(error.to_string()))
-        }
+        Ok(bytes) => ScheduleState::read(&bytes).map(Some).map_err(wrong),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(wrong(error.to_string())),
     }
