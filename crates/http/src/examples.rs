@@ -42,6 +42,7 @@ pub(super) fn example(operation: &str) -> Option<Value> {
         "verify_proof" => json!({"proof": "Y29ydGV4…"}),
         "grant_scope" => json!({"name": "reviewer", "operations": ["find", "read"]}),
         "start_run" => json!({"name": "default", "prompt": "What did I decide about the cache?"}),
+        "decide_approval" => json!({"approve": true}),
         "say" => json!({"message": "What did we decide about the cache?"}),
         "branch" => json!({"description": "What would it cost to change that?"}),
         "start_worker" => json!({"task": "Sum up what was decided this week."}),
