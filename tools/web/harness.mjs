@@ -32,7 +32,7 @@ export async function freePort() {
 /** A daemon with an empty home. CORTEX_WEB_URL names one that runs already, which is then used as it is. */
 export async function startDaemon() {
   const given = process.env.CORTEX_WEB_URL;
-  if (given) return daemon(given, given, async () => {});
+  if (given) return daemon(given, given, '', async () => {});
   const binary = process.env.CORTEX_BIN;
   if (!binary) throw new Error('CORTEX_BIN must name the program');
   const home = mkdtempSync(join(tmpdir(), 'cortex-web-'));
@@ -62,16 +62,17 @@ export async function startDaemon() {
   } catch {
     // A program without `open` lets everybody on this machine in.
   }
-  return daemon(base, link, stop);
+  return daemon(base, link, home, stop);
 }
 
 /**
  * @param {string} base
  * @param {string} link loads the page as the owner
+ * @param {string} home its folder, which is the home of its person too
  * @param {() => Promise<void>} stop
  */
-async function daemon(base, link, stop) {
-  return { base, link, stop };
+async function daemon(base, link, home, stop) {
+  return { base, link, home, stop };
 }
 
 /** @typedef {Awaited<ReturnType<typeof startDaemon>>} Daemon */

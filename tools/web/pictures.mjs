@@ -8,9 +8,10 @@ import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 import { openBrowser, startDaemon } from './harness.mjs';
+import { writeSessions } from './past_seed.mjs';
 import { seed } from './seed.mjs';
 
-const PAGES = ['/', '/memories', '/search?q=why+is+the+import+slow', '/live', '/context', '/sessions', '/told', '/timeline', '/projects', '/entities', '/graph', '/lab?q=import', '/journal', '/mind', '/audit', '/runs', '/budget', '/ask', '/access', '/settings', '/transfer', '/reference', '/new'];
+const PAGES = ['/', '/memories', '/search?q=why+is+the+import+slow', '/live', '/chat', '/context', '/sessions', '/past', '/past/claude-code%3Aslow-import', '/told', '/timeline', '/projects', '/entities', '/graph', '/lab?q=import', '/journal', '/mind', '/audit', '/runs', '/budget', '/ask', '/access', '/settings', '/transfer', '/reference', '/new'];
 
 const [first, folder] = process.argv.slice(2);
 if (!first) throw new Error('name the file, or --all and a folder');
@@ -18,7 +19,11 @@ const daemon = await startDaemon();
 const session = await openBrowser(daemon, { viewport: { width: 1280, height: 860 }, colorScheme: 'light', reducedMotion: 'reduce' });
 const base = new URL(daemon.base).origin;
 try {
-  if (!process.env.CORTEX_WEB_URL && !process.env.EMPTY) await seed(session.ask);
+  if (!process.env.CORTEX_WEB_URL && !process.env.EMPTY) {
+    writeSessions(daemon.home);
+    await seed(session.ask);
+    await session.ask('/api/past/read', { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' });
+  }
   if (first !== '--all') {
     await take(session.page, '/', first);
   } else {

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::search::NamedView;
+
 /// Entries one answer lists.
 pub const ACTIVITY_MAX: usize = 1_000;
 
@@ -48,4 +50,10 @@ pub struct EntryView {
     /// The memory it is about, if it is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_id: Option<u64>,
+    /// Its title as it is now; nothing for one that was erased.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The other end, of a relation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other: Option<NamedView>,
 }

@@ -13,6 +13,7 @@ mod invocation;
 mod logging;
 mod output;
 mod process;
+mod terminal;
 mod usage;
 mod views;
 mod wiring;
@@ -189,6 +190,12 @@ pub fn main() -> ExitCode {
         Err(error) => return usage::tell(&error),
     };
     let mut env = process::own_context();
+    if is_read(&cli.command)
+        && !cli.globals.json
+        && let Some(show) = terminal::Show::here()
+    {
+        env.out = Box::new(terminal::TerminalText::new(show));
+    }
     start_logging(&cli.command, &env);
     if is_local(&cli.command) {
         return ExitCode::from(run_here(&cli, env));
@@ -248,6 +255,36 @@ pub fn run_for(arguments: &[String], env: CommandContext) -> u8 {
         Ok(cli) if !is_local(&cli.command) => run_here(&cli, env),
         // The caller's own program took this command line for one of ours.
         Ok(_) | Err(_) => api::error::exit::BAD_INPUT,
+    }
+}
+
+/// Is its answer a text that somebody reads, which may be longer than a screen?
+fn is_read(command: &Command) -> bool {
+    match command {
+        Command::Home(command) => matches!(
+            command,
+            HomeCommand::Get(_)
+                | HomeCommand::List(_)
+                | HomeCommand::History(_)
+                | HomeCommand::Search(_)
+                | HomeCommand::Similar(_)
+                | HomeCommand::Entities(_)
+                | HomeCommand::Find(_)
+                | HomeCommand::Context(_)
+                | HomeCommand::Diff(_)
+                | HomeCommand::Journal(_)
+                | HomeCommand::Audit(_)
+                | HomeCommand::Graph(_)
+                | HomeCommand::Timeline(_)
+                | HomeCommand::Sessions(_)
+                | HomeCommand::Prompts(_)
+                | HomeCommand::Projects(_)
+                | HomeCommand::Bulletin(_)
+                | HomeCommand::Fix(_)
+                | HomeCommand::How(_)
+                | HomeCommand::Blame(_)
+        ),
+        Command::Local(command) => matches!(command, LocalCommand::Help(_)),
     }
 }
 

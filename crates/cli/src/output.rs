@@ -1,5 +1,5 @@
-//! Where output goes: data on standard output, as text or as JSON; talk on standard error. No colour at all, so there
-//! is nothing for NO_COLOR to switch off.
+//! Where output goes: data on standard output, as text or as JSON; talk on standard error. Colours and the pager of a
+//! terminal are in `terminal`; here is none of it.
 
 use std::fmt;
 use std::io::{self, BufWriter, Write};

@@ -179,7 +179,7 @@ fn becomes_what_a_test_needs() {
         assert!(screen.is_taken(), "a panic elsewhere leaves the screen alone");
         panic!("the interface broke");
     }
-    let error = Command::new(env!("CARGO_BIN_EXE_cortex")).arg("tui").exec();
+    let error = Command::new(env!("CARGO_BIN_EXE_cortex")).args(role.split(' ')).exec();
     panic!("{error}");
 }
 
@@ -266,6 +266,65 @@ fn a_panic_gives_the_terminal_back_and_can_be_read() {
     let (status, screen) = session.end_and_check();
     assert!(!status.success());
     assert!(!screen.contains("another thread"), "{screen}");
+}
+
+// W25
+#[test]
+fn a_memory_is_edited_in_the_editor_and_taken_back() {
+    let home = TempDir::new().unwrap();
+    save(home.path(), "Ship on Tuesdays", "Never on a Friday.");
+    let editor = home.path().join("editor.sh");
+    let script = "#!/bin/sh\nprintf 'Ship on Mondays\\n\\nNever on a **Sunday**.\\n' > \"$1\"\n";
+    std::fs::write(&editor, script).unwrap();
+    let command = format!("sh {}", editor.display());
+    let mut session =
+        Session::start(home.path(), "tui", &[("EDITOR", &command), ("VISUAL", &command)]);
+    session.until_shown("Ship on Tuesdays");
+    session.press("\r");
+    session.until_shown("Never on a Friday.");
+    session.press("e");
+    session.until_shown("edited 1; u takes it back");
+    session.until_shown("Never on a Sunday.");
+    session.press("u");
+    session.until_shown("Never on a Friday.");
+    // An editor that fails changes nothing, and says so.
+    std::fs::write(&editor, "#!/bin/sh\nexit 3\n").unwrap();
+    session.press("e");
+    session.until_shown("nothing was changed");
+    session.press("q");
+    session.until_shown("Recent memories");
+    session.press_to_leave("q");
+    let (status, _) = session.end_and_check();
+    assert!(status.success(), "{status}");
+}
+
+// W26
+#[test]
+fn at_a_terminal_long_answers_have_colours_and_a_pager() {
+    let home = TempDir::new().unwrap();
+    for number in 0..30 {
+        save(home.path(), &format!("Number {number}"), "Text.");
+    }
+    // A pager that tells on itself: what it was given, and that it was asked.
+    let pager = home.path().join("pager.sh");
+    std::fs::write(&pager, "#!/bin/sh\nhead -3\necho that was the pager\n").unwrap();
+    let command = format!("sh {}", pager.display());
+    let mut session = Session::start(home.path(), "list --limit 30", &[("PAGER", &command)]);
+    session.until_shown("that was the pager");
+    assert!(String::from_utf8_lossy(&session.bytes).contains("\u{1b}[1mNumber 29"));
+    session.end_and_check();
+    // What fits is printed, without a pager; NO_COLOR has no colours.
+    let variables = [("PAGER", command.as_str()), ("NO_COLOR", "1")];
+    let mut session = Session::start(home.path(), "list --limit 3", &variables);
+    session.until_shown("3 of 30 memories");
+    let drawn = String::from_utf8_lossy(&session.bytes).into_owned();
+    assert!(!drawn.contains('\u{1b}') && !drawn.contains("the pager"), "{drawn:?}");
+    session.end_and_check();
+    // A pipe gets neither.
+    let output = cortex(home.path()).arg("list").env("PAGER", &command).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(text.lines().count(), 21, "{text}");
+    assert!(!text.contains('\u{1b}') && !text.contains("the pager"), "{text:?}");
 }
 
 #[test]

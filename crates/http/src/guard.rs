@@ -25,6 +25,7 @@ use crate::connections::AdmissionMark;
 use crate::in_cluster;
 use crate::metrics::Metrics;
 use crate::origin;
+use crate::page;
 use crate::peer::Peer;
 use crate::problem::Problem;
 use crate::{HttpServerSettings, scoped};
@@ -173,7 +174,8 @@ impl Guard {
 
     /// Is what a delegate shows worth anything? Asked before it gets to any route.
     async fn admit(&self, delegate: &Arc<Delegate>, path: &str) -> Result<(), Problem> {
-        if !path.starts_with("/api/") && path != "/mcp" {
+        // The page itself says nothing; what it shows it asks for with the same grant.
+        if !path.starts_with("/api/") && path != "/mcp" && !page::is_part(path) {
             return Err(Problem::new(
                 StatusCode::FORBIDDEN,
                 ErrorCode::OutsideGrant,

@@ -183,6 +183,13 @@ pub(super) fn caller_of(parts: &Parts, by: &str) -> Result<Caller, Problem> {
     Ok(caller)
 }
 
+/// The name under which something is done: what a person did on the page can be told from what a program sent. Only a
+/// browser sends this header, and pages of other origins have been turned away before.
+fn author(headers: &HeaderMap) -> &'static str {
+    let site = headers.get("sec-fetch-site").and_then(|value| value.to_str().ok());
+    if site == Some("same-origin") { "page" } else { "http" }
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct Asker(pub(super) Caller);
 
@@ -190,7 +197,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Asker {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Asker, Problem> {
-        caller_of(parts, "http").map(Asker)
+        caller_of(parts, author(&parts.headers)).map(Asker)
     }
 }
 

@@ -16,7 +16,7 @@ use axum::routing::get;
 use crate::health::nowhere;
 
 /// Addresses that the shell answers; which page they mean is for its scripts. Deep links are the same ones.
-const SHELL_ROUTES: [&str; 29] = [
+const SHELL_ROUTES: [&str; 33] = [
     "/",
     "/memories",
     "/search",
@@ -31,6 +31,8 @@ const SHELL_ROUTES: [&str; 29] = [
     "/journal",
     "/journal/{seq}",
     "/told",
+    "/past",
+    "/past/{*reference}",
     "/settings",
     "/projects",
     "/entities",
@@ -42,6 +44,8 @@ const SHELL_ROUTES: [&str; 29] = [
     "/runs/{id}",
     "/budget",
     "/ask",
+    "/chat",
+    "/chat/{channel}",
     "/access",
     "/reference",
     "/lab",
@@ -72,6 +76,7 @@ const FILES: &[WebFile] = web_files! {
     "icon.svg"
     "lib/actions.js"
     "lib/api.js"
+    "lib/as_of.js"
     "lib/cbor.js"
     "lib/dialog.js"
     "lib/diff.js"
@@ -103,6 +108,7 @@ const FILES: &[WebFile] = web_files! {
     "pages/ask.js"
     "pages/audit.js"
     "pages/budget.js"
+    "pages/chat.js"
     "pages/context.js"
     "pages/edit.js"
     "pages/entities.js"
@@ -117,6 +123,7 @@ const FILES: &[WebFile] = web_files! {
     "pages/memory_relations.js"
     "pages/memory_versions.js"
     "pages/mind.js"
+    "pages/past.js"
     "pages/projects.js"
     "pages/reference.js"
     "pages/runs.js"
@@ -129,6 +136,13 @@ const FILES: &[WebFile] = web_files! {
     "pages/transfer.js"
     "style.css"
 };
+
+/// Is it an address of the page or of one of its files? Neither says anything about a memory.
+pub(super) fn is_part(path: &str) -> bool {
+    let first = |path: &str| path.split('/').nth(1).unwrap_or_default().to_owned();
+    let word = first(path);
+    word == "assets" || SHELL_ROUTES.iter().any(|route| first(route) == word)
+}
 
 /// The routes of the page. They are no part of the document of routes: programs have no use for them.
 pub(super) fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {

@@ -229,6 +229,42 @@ pub(super) async fn cancel(State(app): State<App>, Asker(caller): Asker, Name(id
     }
 }
 
+/// Calls of tools that wait for a person, the oldest first.
+#[utoipa::path(
+    get, path = "/api/approvals", tag = "runs", operation_id = "list_approvals",
+    responses((status = 200, description = "What waits", body = ApprovalsAnswer)),
+)]
+pub(super) async fn approvals(State(app): State<App>, Asker(caller): Asker) -> Reply {
+    app.reply(caller, ApprovalsRequest {}).await
+}
+
+/// What a person says to a call.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ApprovalBody {
+    approve: bool,
+}
+
+/// Says yes or no to a call of a tool that waits. Only the owner can; an agent cannot.
+#[utoipa::path(
+    post, path = "/api/approvals/{id}", tag = "runs", operation_id = "decide_approval",
+    params(("id" = String, Path, description = "The approval")),
+    request_body = ApprovalBody,
+    responses(
+        (status = 200, description = "As it was decided", body = ApprovalView),
+        (status = 404, description = "Nothing of this name waits"),
+    ),
+)]
+pub(super) async fn decide(
+    State(app): State<App>,
+    Asker(caller): Asker,
+    Name(id): Name,
+    body: Body,
+) -> Reply {
+    let ApprovalBody { approve } = body.read()?;
+    app.reply(caller, DecideRequest { id, approve }).await
+}
+
 /// The talents that can be run, what is wrong with the files of others, and which providers could be asked.
 #[utoipa::path(
     get, path = "/api/talents", tag = "runs", operation_id = "list_talents",

@@ -118,6 +118,8 @@ pub(super) struct SimilarParameters {
     /// 20 if absent.
     #[param(minimum = 1)]
     limit: Option<usize>,
+    /// True: it is no use of what is found, and nobody was told.
+    quiet: bool,
 }
 
 /// What is near a memory by meaning, nearest first.
@@ -139,6 +141,7 @@ pub(super) async fn similar(
         project: asked.project,
         scope: asked.scope,
         limit: Some(asked.limit.unwrap_or(HITS)),
+        quiet: asked.quiet,
         ..SearchRequest::default()
     };
     answer(&app, caller, request).await

@@ -4,7 +4,7 @@ import { ApiError, get, isCancelled, onSignedOut } from './lib/api.js';
 import { showHelp } from './lib/dialog.js';
 import { add, byId, h, icon, show } from './lib/dom.js';
 import { setPageKeys, startKeys } from './lib/keys.js';
-import { commandLine, problem, skeleton } from './lib/parts.js';
+import { commandLine, heading, problem, skeleton } from './lib/parts.js';
 import { go, reload, startRouter } from './lib/router.js';
 import { keep, project, recall } from './lib/state.js';
 import { undoLast } from './lib/toast.js';
@@ -18,10 +18,13 @@ const PAGES = [
     { path: '/', title: 'Home', icon: 'home', file: 'home' },
     { path: '/memories', title: 'Memories', icon: 'memories', file: 'memories', also: ['search', 'm', 'new'] },
     { path: '/live', title: 'Live', icon: 'live', file: 'live' },
+    { path: '/chat', title: 'Chat', icon: 'chat', file: 'chat' },
+    { path: '/ask', title: 'Ask', icon: 'help', file: 'ask' },
   ]],
   ['Agents', [
     { path: '/context', title: 'What agents see', icon: 'context', file: 'context' },
     { path: '/sessions', title: 'Sessions', icon: 'sessions', file: 'sessions' },
+    { path: '/past', title: 'History', icon: 'past', file: 'past' },
     { path: '/told', title: 'Who was told', icon: 'told', file: 'told' },
     { path: '/timeline', title: 'Timeline', icon: 'timeline', file: 'timeline' },
   ]],
@@ -39,7 +42,6 @@ const PAGES = [
     { path: '/budget', title: 'Budget', icon: 'budget', file: 'budget' },
   ]],
   ['System', [
-    { path: '/ask', title: 'Ask', icon: 'chat', file: 'ask' },
     { path: '/access', title: 'Access', icon: 'access', file: 'access' },
     { path: '/settings', title: 'Settings', icon: 'settings', file: 'settings' },
     { path: '/transfer', title: 'Import, export', icon: 'transfer', file: 'transfer' },
@@ -68,7 +70,7 @@ async function open(visit) {
   if (document.activeElement !== search) search.value = word === 'search' ? visit.query.get('q') ?? '' : '';
   setPageKeys({});
   if (!file) {
-    show(main, problem(new Error(`There is no page at ${visit.path}.`)));
+    show(main, heading('Not found'), problem(new Error(`There is no page at ${visit.path}.`)));
     return;
   }
   const waiting = setTimeout(() => show(main, skeleton(6)), 150);
@@ -86,7 +88,7 @@ async function open(visit) {
     clearTimeout(waiting);
     // Who is not let in has been told so already.
     const refused = error instanceof ApiError && error.status === 401;
-    if (!refused && !isCancelled(error) && !visit.signal.aborted) show(main, problem(error));
+    if (!refused && !isCancelled(error) && !visit.signal.aborted) show(main, heading(/** @type {any} */ (error).status === 404 ? 'Not found' : 'Something went wrong'), problem(error));
   }
 }
 
@@ -185,7 +187,7 @@ drawSearch();
 startKeys({
   '/': () => search.focus(), n: () => go('/new'), '?': showHelp, u: undoLast, t: turnColours,
   'g h': () => go('/'), 'g m': () => go('/memories'), 'g l': () => go('/live'), 'g c': () => go('/context'),
-  'g t': () => go('/timeline'), 'g a': () => go('/audit'),
+  'g t': () => go('/timeline'), 'g p': () => go('/past'), 'g a': () => go('/audit'),
 });
 startRouter(open);
 void drawProjects();

@@ -3,7 +3,9 @@
 //! A watcher asks for what came after the last entry it saw. Nothing is noted: looking leaves no trace.
 
 use api::activity::{ACTIVITY_MAX, ActivityAnswer, ActivityRequest, EntryView};
+use api::search::NamedView;
 use kernel::journal::{Entry, HeadPatch, MindRunPhase, Payload};
+use kernel::memory::MemoryId;
 use kernel::store::View;
 
 use crate::Service;
@@ -26,12 +28,16 @@ impl Service {
                 kernel::Error::corrupt(format!("entry {seq}"), "is missing".to_owned())
             })?;
             let payload = entry.payload()?;
+            let memory_id = memory_of(seq, &payload);
+            let title = memory_id.map_or(Ok(None), |id| title_now(&view, id))?;
             entries.push(EntryView {
                 seq,
                 kind: entry.kind.name().to_owned(),
                 at: entry.at.rfc3339(),
                 summary: summary(&view, &entry, &payload)?,
-                memory_id: memory_of(seq, &payload),
+                memory_id,
+                title,
+                other: other_end(&view, &payload)?,
                 by: entry.by,
             });
         }
@@ -56,6 +62,24 @@ fn memory_of(seq: u64, payload: &Payload) -> Option<u64> {
         },
         _ => None,
     }
+}
+
+/// The memory at the other end of a relation that came or went.
+fn other_end(view: &View<'_>, payload: &Payload) -> kernel::Result<Option<NamedView>> {
+    let id = match payload {
+        Payload::AddEdge(p) => p.dst.get(),
+        Payload::RemoveEdge(p) => p.dst.get(),
+        _ => return Ok(None),
+    };
+    Ok(Some(NamedView { id, title: title_now(view, id)?.unwrap_or_default() }))
+}
+
+/// What a memory is called now: nothing if its text was erased.
+fn title_now(view: &View<'_>, id: u64) -> kernel::Result<Option<String>> {
+    let Some(id) = MemoryId::new(id) else { return Ok(None) };
+    let Some(head) = view.head(id)? else { return Ok(None) };
+    let body = view.body(&view.required_version(id, head.version)?)?;
+    Ok(body.map(|body| one_line(&body.title)))
 }
 
 /// One line about an entry. Titles come from the body beside it, if it is still there.

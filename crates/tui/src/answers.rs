@@ -1,6 +1,6 @@
 //! What answers do to the state: each goes to the place that waits for it, and some make the next question.
 
-use crate::ask::{Answer, ChangeReport, Request, Slot, Ticket};
+use crate::ask::{Answer, Change, ChangeReport, Request, Slot, Ticket};
 use crate::list::List;
 use crate::page::Page;
 use crate::state::{FEED_MAX, Notice, State, Tab, UNDO_MAX};
@@ -24,6 +24,7 @@ impl State {
         for page in &mut self.pages {
             if page.slots().into_iter().any(|slot| slot.deliver(ticket, &mut answer)) {
                 page.settle();
+                self.settle_edit();
                 return Vec::new();
             }
         }
@@ -62,6 +63,32 @@ impl State {
         };
         self.home.decision.clear();
         self.ask_shown()
+    }
+
+    /// What the editor made of a memory is there: one more version can be taken back.
+    fn settle_edit(&mut self) {
+        let Some(old) = self.written_over.take() else { return };
+        let now = match self.pages.last() {
+            Some(Page::Memory(page)) if page.id == old.id => {
+                page.load.value().filter(|_| !page.load.is_waiting())
+            }
+            _ => None,
+        };
+        match now.map(|answer| answer.memory.version) {
+            Some(version) if version > old.version => {
+                self.notice = Some(Notice::said(format!("edited {}; u takes it back", old.id)));
+                self.keep_way_back(Change::Rewrite(Box::new(old)));
+            }
+            Some(_) => self.notice = Some(Notice::said("nothing to change")),
+            None => self.written_over = Some(old),
+        }
+    }
+
+    fn keep_way_back(&mut self, change: Change) {
+        if self.undo.len() == UNDO_MAX {
+            self.undo.remove(0);
+        }
+        self.undo.push(change);
     }
 
     /// A list may have become shorter.
@@ -154,10 +181,7 @@ impl State {
             let text = match (self.way_back.take(), changed) {
                 (_, false) => "nothing to change".to_owned(),
                 (Some(way_back), true) => {
-                    if self.undo.len() == UNDO_MAX {
-                        self.undo.remove(0);
-                    }
-                    self.undo.push(way_back);
+                    self.keep_way_back(way_back);
                     format!("{}; u takes it back", change.done())
                 }
                 (None, true) => {

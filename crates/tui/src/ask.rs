@@ -9,6 +9,7 @@ use api::Operation;
 use api::activity::{ActivityAnswer, ActivityRequest};
 use api::change::{
     ArchiveRequest, ChangeAnswer, DeleteAnswer, DeleteRequest, PinRequest, RestoreRequest,
+    UpdateRequest,
 };
 use api::graph::{GraphAnswer, GraphRequest};
 use api::hands::{ApprovalView, ApprovalsAnswer, ApprovalsRequest, DecideRequest};
@@ -117,13 +118,24 @@ impl FromAnswer for ChangeReport {
 }
 
 /// What a person may do to a memory here. All of it can be undone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     Archive(u64),
     Restore(u64),
     Forget(u64),
     Pin(u64),
     Unpin(u64),
+    /// Takes back what was written in the editor.
+    Rewrite(Box<OldText>),
+}
+
+/// What a memory said before it was edited.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct OldText {
+    pub(super) id: u64,
+    pub(super) version: u32,
+    pub(super) title: String,
+    pub(super) content: String,
 }
 
 /// A change that was made.
@@ -137,6 +149,7 @@ pub(super) struct ChangeReport {
 impl Change {
     fn run(self, asked: &impl Answerer) -> Result<ChangeReport> {
         let reason = Some("by hand, in the terminal".to_owned());
+        let change = self.clone();
         let answer: Result<ChangeAnswer> = match self {
             Change::Archive(id) => asked.ask(ArchiveRequest { id, reason }),
             Change::Restore(id) => {
@@ -147,20 +160,29 @@ impl Change {
             Change::Forget(id) => {
                 let request = DeleteRequest { id, reason, ..DeleteRequest::default() };
                 let _: DeleteAnswer = asked.ask(request)?;
-                return Ok(ChangeReport { change: self, changed: true });
+                return Ok(ChangeReport { change, changed: true });
             }
+            Change::Rewrite(old) => asked.ask(UpdateRequest {
+                id: old.id,
+                title: Some(old.title),
+                content: Some(old.content),
+                // What somebody else wrote since then is not overwritten.
+                expected_version: Some(old.version + 1),
+                ..UpdateRequest::default()
+            }),
         };
-        Ok(ChangeReport { change: self, changed: answer?.changed })
+        Ok(ChangeReport { change, changed: answer?.changed })
     }
 
     /// What was done, in words.
-    pub(super) fn done(self) -> String {
+    pub(super) fn done(&self) -> String {
         match self {
             Change::Archive(id) => format!("archived {id}"),
             Change::Restore(id) => format!("restored {id}"),
             Change::Forget(id) => format!("forgot {id}"),
             Change::Pin(id) => format!("pinned {id}"),
             Change::Unpin(id) => format!("unpinned {id}"),
+            Change::Rewrite(old) => format!("{} says what it said before", old.id),
         }
     }
 }

@@ -5,8 +5,9 @@
 //! silence.
 
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,6 +15,7 @@ use crossterm::event::{self, Event as TerminalEvent, MouseButton, MouseEventKind
 use ratatui::layout::Position;
 use tokio::signal::unix::{SignalKind, signal};
 
+use crate::Surroundings;
 use crate::ask::{Answerer, Request, StatusView};
 use crate::screen::{TerminalScreen, copy};
 use crate::state::{Drawn, Event, State};
@@ -22,10 +24,11 @@ use crate::view::theme::Theme;
 use api::Operation;
 use api::{Error, ErrorCode, Fault, Result};
 use client::pool::ClientPool;
-use proof::memory::Millis;
 
 /// How often the journal is looked at, and ages are drawn anew.
 const TICK: Duration = Duration::from_secs(1);
+/// How long one look for keys takes at most: so long an editor waits for the terminal.
+const READ_WAIT: Duration = Duration::from_millis(100);
 /// Threads that ask the daemon.
 const ASKERS: usize = 3;
 /// Events taken in before the screen is drawn again.
@@ -56,16 +59,18 @@ impl Answerer for ClientPool {
 pub(super) fn run(
     asked: &Arc<impl Answerer>,
     actor: &str,
-    now: &dyn Fn() -> Result<Millis>,
+    around: &Surroundings<'_>,
     theme: Theme,
 ) -> Result<()> {
+    let now = around.now;
     let (events, incoming) = channel();
     // Before the screen is taken: whoever ends us meanwhile must not leave it behind.
     let _signals_guard = watch_signals(&events)?;
     let (questions, open) = channel::<Request>();
     start_askers(asked, open, &events)?;
     let mut screen = TerminalScreen::take().map_err(|error| failed(&error))?;
-    read_terminal(events)?;
+    let pause = Arc::new(ReaderPause::default());
+    read_terminal(events, Arc::clone(&pause))?;
     let (mut state, requests) = State::new(actor, now()?);
     send(&questions, requests);
     let mut ticked = Instant::now();
@@ -87,6 +92,15 @@ pub(super) fn run(
                 None => break,
             }
             next = incoming.try_recv().ok();
+        }
+        if let Some(old) = state.editing.take() {
+            // The editor has the terminal to itself until it ends: nobody reads its keys, nothing is drawn over it.
+            let held = pause.hold();
+            drop(screen);
+            let words = (around.edit)(old.id);
+            screen = TerminalScreen::take().map_err(|error| failed(&error))?;
+            drop(held);
+            send(&questions, state.update(Event::Edited(Box::new(old), words)));
         }
         if let Some(text) = state.copied.take()
             && !copy(&text).map_err(|error| failed(&error))?
@@ -145,11 +159,54 @@ fn translated(event: TerminalEvent, drawn: &Drawn) -> Option<Event> {
     }
 }
 
-/// Reads keys and mouse. Ends with the process: nothing can wake it but the terminal.
-fn read_terminal(events: Sender<Incoming>) -> Result<()> {
+/// Keeps the reader away from the terminal while a program of somebody else has it.
+#[derive(Debug, Default)]
+struct ReaderPause {
+    /// Held by whoever uses the terminal.
+    terminal: Mutex<()>,
+    /// Somebody wants it: the reader lets go and does not take it again before that.
+    wanted: AtomicBool,
+}
+
+/// The terminal, held until it is dropped.
+struct HeldTerminal<'a> {
+    pause: &'a ReaderPause,
+    _terminal: MutexGuard<'a, ()>,
+}
+
+impl Drop for HeldTerminal<'_> {
+    fn drop(&mut self) {
+        self.pause.wanted.store(false, Ordering::SeqCst);
+    }
+}
+
+impl ReaderPause {
+    fn hold(&self) -> HeldTerminal<'_> {
+        self.wanted.store(true, Ordering::SeqCst);
+        let terminal = self.terminal.lock().unwrap_or_else(PoisonError::into_inner);
+        HeldTerminal { pause: self, _terminal: terminal }
+    }
+
+    /// The next event; none if nothing came in a while, or if somebody else has the terminal.
+    fn next(&self) -> io::Result<Option<TerminalEvent>> {
+        if self.wanted.load(Ordering::SeqCst) {
+            thread::park_timeout(READ_WAIT);
+            return Ok(None);
+        }
+        let _reading = self.terminal.lock().unwrap_or_else(PoisonError::into_inner);
+        if event::poll(READ_WAIT)? { event::read().map(Some) } else { Ok(None) }
+    }
+}
+
+/// Reads keys and mouse, until nobody listens any more.
+fn read_terminal(events: Sender<Incoming>, pause: Arc<ReaderPause>) -> Result<()> {
     spawn("terminal", move || {
         loop {
-            let read = event::read();
+            let read = match pause.next() {
+                Ok(None) => continue,
+                Ok(Some(event)) => Ok(event),
+                Err(error) => Err(error),
+            };
             let (incoming, is_lost) = match read {
                 Ok(event) => (Incoming::Terminal(event), false),
                 Err(error) => (Incoming::Lost(error), true),

@@ -41,6 +41,7 @@ pub(super) const HELP: &[(&str, &[(&str, &str)])] = &[
             ("t", "timeline: what was saved before and after it"),
             ("g", "graph: what it is connected to"),
             ("h v", "history of versions, and proof that it is in the journal"),
+            ("e", "edit it in $VISUAL or $EDITOR (in a list: open it first)"),
             ("c", "copy its text (its id in a list) to the clipboard of the terminal"),
             ("p", "pin or unpin: pinned memories lead every context"),
             ("a", "archive: out of sight, until restored"),

@@ -7,7 +7,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use api::hands::DecideRequest;
 
-use crate::ask::{Ask, Change, Request};
+use crate::ask::{Ask, Change, OldText, Request};
 use crate::page::{
     DEPTH_MAX, GraphPage, MemoryPage, Page, Pane, ProjectPage, SessionPage, TimelinePage,
 };
@@ -159,7 +159,7 @@ impl State {
 
     /// What a letter does to the memory that is meant.
     fn act(&mut self, key: char) -> Vec<Request> {
-        if !"tghvopadbcy".contains(key) {
+        if !"tghvopadbcye".contains(key) {
             return Vec::new();
         }
         let Some((id, title)) = self.memory() else {
@@ -179,6 +179,7 @@ impl State {
                 }
                 _ => Vec::new(),
             },
+            'e' => self.start_edit(id),
             'h' => self.show_pane(id, Pane::History),
             'v' => self.show_pane(id, Pane::Proof),
             'p' => {
@@ -197,6 +198,36 @@ impl State {
             }
             _ => Vec::new(),
         }
+    }
+
+    /// Asks for the editor. The text must be in sight: `u` brings it back.
+    fn start_edit(&mut self, id: u64) -> Vec<Request> {
+        let Some(Page::Memory(page)) = self.pages.last() else {
+            return self.open(Page::Memory(Box::new(MemoryPage::new(id))));
+        };
+        let Some(memory) = page.load.value().map(|answer| &answer.memory) else {
+            return Vec::new();
+        };
+        if memory.erased || memory.deleted_at.is_some() || memory.archived {
+            self.notice = Some(Notice::said("bring it back first, with b"));
+            return Vec::new();
+        }
+        self.editing = Some(OldText {
+            id,
+            version: memory.version,
+            title: memory.title.clone(),
+            content: memory.content.clone(),
+        });
+        Vec::new()
+    }
+
+    /// The editor was closed. What it changed is known when the memory was read again.
+    pub(super) fn edited(&mut self, old: OldText, wrong: Option<String>) -> Vec<Request> {
+        match wrong {
+            Some(text) => self.notice = Some(Notice { text, is_error: true }),
+            None => self.written_over = Some(old),
+        }
+        self.ask_shown()
     }
 
     fn show_pane(&mut self, id: u64, pane: Pane) -> Vec<Request> {
@@ -250,13 +281,13 @@ impl State {
             self.notice = Some(Notice::said("the last change is still on its way"));
             return Vec::new();
         }
-        self.way_back = Some(self.way_back_of(change));
+        self.way_back = self.way_back_of(&change);
         vec![self.change.ask(&mut self.tickets, Ask::Change(change))]
     }
 
     /// Takes back the last change that is not taken back yet, wherever the cursor is.
     fn undo_last(&mut self) -> Vec<Request> {
-        let Some(change) = self.undo.last().copied() else {
+        let Some(change) = self.undo.last().cloned() else {
             self.notice = Some(Notice::said("there is nothing to take back"));
             return Vec::new();
         };
@@ -266,11 +297,13 @@ impl State {
     }
 
     /// What takes a change back.
-    fn way_back_of(&self, change: Change) -> Change {
-        match change {
+    fn way_back_of(&self, change: &Change) -> Option<Change> {
+        Some(match *change {
             Change::Archive(id) | Change::Forget(id) => Change::Restore(id),
             Change::Pin(id) => Change::Unpin(id),
             Change::Unpin(id) => Change::Pin(id),
+            // Only `u` does it, and what `u` does is not taken back.
+            Change::Rewrite(_) => return None,
             Change::Restore(id) => {
                 let was_forgotten = match self.pages.last() {
                     Some(Page::Memory(page)) => {
@@ -280,7 +313,7 @@ impl State {
                 };
                 if was_forgotten { Change::Forget(id) } else { Change::Archive(id) }
             }
-        }
+        })
     }
 
     pub(super) fn go(&mut self, tab: Tab) -> Vec<Request> {

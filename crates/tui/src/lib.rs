@@ -33,8 +33,24 @@ use api::Result;
 use client::pool::ClientPool;
 use proof::memory::Millis;
 
-/// Runs the interface until somebody ends it. `now` is the clock; `is_plain`: without colours.
-pub fn run(pool: ClientPool, now: &dyn Fn() -> Result<Millis>, is_plain: bool) -> Result<()> {
+/// What the interface needs of the program around it.
+pub struct Surroundings<'a> {
+    /// The clock.
+    pub now: &'a dyn Fn() -> Result<Millis>,
+    /// Opens a memory in the person's editor and saves it; what went wrong, in words.
+    pub edit: &'a dyn Fn(u64) -> Option<String>,
+    /// Without colours.
+    pub is_plain: bool,
+}
+
+impl std::fmt::Debug for Surroundings<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Surroundings").field("is_plain", &self.is_plain).finish_non_exhaustive()
+    }
+}
+
+/// Runs the interface until somebody ends it.
+pub fn run(pool: ClientPool, around: &Surroundings<'_>) -> Result<()> {
     let actor = api::Handle::actor(&pool).to_owned();
-    edge::run(&Arc::new(pool), &actor, now, Theme { is_plain })
+    edge::run(&Arc::new(pool), &actor, around, Theme { is_plain: around.is_plain })
 }

@@ -8,7 +8,7 @@ use proof::memory::Millis;
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::Rect;
 
-use crate::ask::{Answer, Ask, Change, ChangeReport, Load, Request, Ticket, Tickets};
+use crate::ask::{Answer, Ask, Change, ChangeReport, Load, OldText, Request, Ticket, Tickets};
 use crate::list::{List, Memories, Sessions};
 use crate::page::Page;
 use crate::tabs::{Archive, Feed, Home, Projects, Search};
@@ -71,6 +71,8 @@ pub(super) enum Event {
     Answer(Ticket, Box<Result<Answer>>),
     /// What the last drawing showed, and where.
     Drawn(Drawn),
+    /// The editor was closed: what stood there before, and what went wrong.
+    Edited(Box<OldText>, Option<String>),
     /// Somebody outside asks to end.
     End,
 }
@@ -146,6 +148,10 @@ pub(super) struct State {
     pub(super) help: Option<usize>,
     pub(super) notice: Option<Notice>,
     pub(super) drawn: Drawn,
+    /// The memory that is to be opened in the editor, as it is.
+    pub(super) editing: Option<OldText>,
+    /// What stood there before the editor was closed, until it is known what stands there now.
+    pub(super) written_over: Option<OldText>,
     /// For the clipboard of the terminal.
     pub(super) copied: Option<String>,
     pub(super) over: bool,
@@ -179,6 +185,7 @@ impl State {
                 self.seen(drawn);
                 Vec::new()
             }
+            Event::Edited(old, wrong) => self.edited(*old, wrong),
             Event::End => {
                 self.over = true;
                 Vec::new()

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
 import { openBrowser, pictured, startDaemon } from '../harness.mjs';
+import { writeSessions } from '../past_seed.mjs';
 import { seed } from '../seed.mjs';
 
 /** @type {Awaited<ReturnType<typeof startDaemon>>} */
@@ -248,10 +249,39 @@ onPage('W6 sessions, and one with what was asked and saved', '/sessions', async 
   await page.getByText('Cache keys carry the tenant').first().waitFor();
 });
 
+test('W6 what agents left is found, read, asked, and kept as a memory', async () => {
+  const { page, errors } = session;
+  await pictured(page, 'past', async () => {
+    writeSessions(daemon.home);
+    await page.goto(`${daemon.base}/past`);
+    await page.getByText('2 files of sessions found').waitFor();
+    await page.getByRole('button', { name: 'Make it searchable' }).click();
+    await page.getByRole('link', { name: /Seat map with the keyboard/ }).waitFor();
+    await page.getByLabel('Have we dealt with this before?').fill('which parser did we try for the import');
+    await page.getByRole('button', { name: 'Search', exact: true }).click();
+    await page.getByRole('link', { name: /Find out why the nightly import is slow/ }).first().click();
+    const turn = page.getByRole('article', { name: 'Turn 2' });
+    await turn.getByText('3.4 times as fast').waitFor();
+    await turn.getByText('6 steps').click();
+    await turn.locator('.diff-line.added', { hasText: 'simd_json' }).waitFor();
+    await turn.getByText('cannot borrow').waitFor();
+    await turn.getByRole('button', { name: 'Keep as a memory' }).click();
+    await page.getByText(/^Kept as #\d+/).waitFor();
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByText('Taken back.').waitFor();
+    assert.deepEqual(errors.splice(0), []);
+  });
+});
+
 onPage('W7 projects', '/projects', async (page) => {
   await page.getByRole('region', { name: 'ledger' }).getByRole('button', { name: 'Memories' }).click();
   await page.locator('#main .sub', { hasText: 'in ledger' }).waitFor();
   await page.getByLabel('Project', { exact: true }).selectOption('');
+});
+
+onPage('W8 the graph begins where most was related', '/graph', async (page) => {
+  await page.locator('.graph a').nth(1).waitFor();
+  assert.match(page.url(), /\/graph\/\d+$/);
 });
 
 test('W8 the graph is the same picture each time', async () => {
@@ -268,6 +298,34 @@ test('W8 the graph is the same picture each time', async () => {
 onPage('W9 entities', '/entities?about=src/cache.rs', async (page) => {
   await page.getByText('What is known about src/cache.rs').waitFor();
   await page.getByRole('link', { name: 'Cache keys carry the tenant' }).waitFor();
+});
+
+onPage('W10 the timeline goes back to what held at a moment', '/timeline', async (page) => {
+  const slider = page.getByRole('slider', { name: 'As of' });
+  await page.getByText('Cache keys carry the tenant').first().waitFor();
+  await slider.focus();
+  await slider.evaluate((node) => { /** @type {HTMLInputElement} */ (node).value = '400'; node.dispatchEvent(new Event('input')); node.dispatchEvent(new Event('change')); });
+  await page.getByText(/^As it was on/).waitFor();
+  assert.match(page.url(), /as_of=/);
+  await page.getByText('Use Postgres advisory locks').first().waitFor();
+  assert.equal(await page.getByText('Cache keys carry the tenant').count(), 0);
+  await page.goBack();
+  await page.getByText('Cache keys carry the tenant').first().waitFor();
+});
+
+test('W4 a slider over the life of a memory rests on the version that held', async () => {
+  const { page } = session;
+  await pictured(page, 'as of', async () => {
+    const id = await idOf('Cache keys carry');
+    await page.goto(`${daemon.base}/m/${id}`);
+    const slider = page.getByRole('slider', { name: 'As of' });
+    await slider.waitFor();
+    await slider.evaluate((node) => { /** @type {HTMLInputElement} */ (node).value = '0'; node.dispatchEvent(new Event('change')); });
+    await page.getByText('This is version 1.').waitFor();
+    await page.waitForURL(`${daemon.base}/m/${id}@1`);
+    await slider.evaluate((node) => { /** @type {HTMLInputElement} */ (node).value = '1000'; node.dispatchEvent(new Event('change')); });
+    await page.waitForURL(`${daemon.base}/m/${id}`);
+  });
 });
 
 onPage('W10 the timeline has days', '/timeline', async (page) => {
@@ -322,6 +380,32 @@ onPage('W11 a job says what it would do, and waits when told to', '/mind', async
   await job.getByText('on time').waitFor();
 });
 
+test('W12 a call of a tool that waits is allowed or refused by a person', async () => {
+  const { page } = session;
+  await pictured(page, 'approvals', async () => {
+    const waiting = { id: 'a1', run: '1', talent: 'reviewer', tool: 'github.create_issue', args: { title: '<b>Fix</b>' }, at: Date.now(), state: 'pending' };
+    await page.route('**/api/approvals', (route) => route.fulfill({ json: { approvals: [waiting] } }));
+    /** @type {any[]} */
+    const decided = [];
+    await page.route('**/api/approvals/a1', (route) => { decided.push(route.request().postDataJSON()); return route.fulfill({ json: { ...waiting, state: 'denied' } }); });
+    await page.goto(`${daemon.base}/runs`);
+    const card = page.getByRole('region', { name: 'Waits for you' });
+    await card.getByText('"<b>Fix</b>"').waitFor();
+    await card.getByRole('button', { name: 'Refuse' }).click();
+    await page.getByText('github.create_issue is not used').waitFor();
+    assert.deepEqual(decided, [{ approve: false }]);
+    await page.unroute('**/api/approvals');
+    await page.unroute('**/api/approvals/a1');
+    assert.deepEqual(await session.ask('/api/approvals'), { approvals: [] });
+  });
+});
+
+onPage('W13 chat says what it needs, and where questions are answered without it', '/chat', async (page) => {
+  await page.getByText('No model is set up').waitFor();
+  await page.getByRole('main').getByRole('link', { name: 'Ask', exact: true }).click();
+  await page.getByRole('heading', { level: 1, name: 'Ask' }).waitFor();
+});
+
 onPage('W12 runs and talents', '/runs', async (page) => {
   await page.getByRole('cell', { name: 'daily_brief' }).waitFor();
 });
@@ -348,8 +432,40 @@ onPage('W16 the search lab shows what each arm said', '/lab?q=import+slow', asyn
   await page.getByRole('region', { name: 'Setting B' }).getByText('Cut the nightly import').waitFor();
 });
 
-onPage('W17 access', '/access', async (page) => {
-  await page.getByText('Nobody else is let in').waitFor();
+test('W17 somebody is let in, sees only its part, and is let out by undoing', async () => {
+  const { page, errors } = session;
+  await pictured(page, 'access', async () => {
+    await page.goto(`${daemon.base}/access`);
+    await page.getByText('Nobody else is let in').waitFor();
+    await page.getByRole('button', { name: 'Let somebody in' }).click();
+    await page.getByLabel('Who').fill('auditor');
+    await page.getByLabel('May find and read').selectOption('ledger');
+    await page.getByRole('button', { name: 'Let in', exact: true }).click();
+    const token = await page.getByRole('dialog', { name: 'The token, shown once' }).locator('.command code').innerText();
+    const seen = await session.browser.newContext({ extraHTTPHeaders: { authorization: `Bearer ${token}` } });
+    const other = await seen.newPage();
+    await other.goto(`${daemon.base}/memories`);
+    await other.locator('.slot .row-title', { hasText: 'Export wrote a comma' }).waitFor();
+    // What is private is the owner's, in this project too.
+    assert.equal(await other.getByText('Amounts are integers').count(), 0);
+    const titles = await other.locator('.slot .row-meta').allInnerTexts();
+    assert.ok(titles.length > 0 && titles.every((meta) => meta.includes('ledger')), titles.join());
+    await other.goto(`${daemon.base}/search?q=login+password`);
+    await other.locator('#main h1').waitFor();
+    assert.equal(await other.getByText('Login failed on an empty password').count(), 0);
+    await other.goto(`${daemon.base}/m/${await idOf('Login failed')}`);
+    await other.locator('.problem').waitFor();
+    await other.goto(`${daemon.base}/settings`);
+    await other.locator('.problem').waitFor();
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('u');
+    await page.getByText('Taken back.').waitFor();
+    await other.reload();
+    await other.goto(`${daemon.base}/memories`).catch(() => {});
+    assert.equal(await other.getByText('Export wrote a comma').count(), 0);
+    await seen.close();
+    assert.deepEqual(errors.splice(0), []);
+  });
 });
 
 onPage('W18 an import says what it would bring, and changes nothing', '/transfer', async (page) => {

@@ -4,13 +4,15 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { createServer } from 'node:http';
 import { after, before, test } from 'node:test';
 
 import { HOSTILE } from '../fixtures/hostile.mjs';
 import { openBrowser, pictured, startDaemon } from '../harness.mjs';
+import { writeSessions } from '../past_seed.mjs';
 import { seed } from '../seed.mjs';
 
-const PAGES = ['/', '/memories', '/search?q=script', '/live', '/context', '/sessions', '/told', '/timeline', '/journal', '/journal/1', '/settings', '/projects', '/entities', '/graph', '/mind', '/audit', '/runs', '/budget', '/ask', '/access', '/reference', '/transfer', '/lab?q=script', '/new'];
+const PAGES = ['/', '/memories', '/search?q=script', '/live', '/context', '/sessions', '/past', '/past/claude-code%3Aslow-import', '/chat', '/told', '/timeline', '/journal', '/journal/1', '/settings', '/projects', '/entities', '/graph', '/mind', '/audit', '/runs', '/budget', '/ask', '/access', '/reference', '/transfer', '/lab?q=script', '/new'];
 
 /** @type {Awaited<ReturnType<typeof startDaemon>>} */
 let daemon;
@@ -36,7 +38,9 @@ test('an empty home says what to do first', async () => {
 
 test('axe-core finds nothing serious on any page', async () => {
   const { page, ask } = session;
+  writeSessions(daemon.home);
   await seed(ask);
+  await ask('/api/past/read', { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' });
   const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
   const list = await ask('/api/observations?limit=100&preview=1');
   const id = list.find((/** @type {any} */ memory) => memory.title.startsWith('Cache keys')).id;
@@ -98,4 +102,58 @@ test('hostile memories stay text on every page', async () => {
   }
   assert.deepEqual(outside, []);
   assert.deepEqual(errors.splice(0), []);
+});
+
+// F5: cookies do not know ports, so a page of another port of this machine is as near as a stranger gets.
+test('a page of another port reads nothing and changes nothing, with the cookie of the owner in the browser', async () => {
+  const { context, ask } = session;
+  const stranger = createServer((_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>stranger</title>'));
+  await new Promise((resolve) => stranger.listen(0, '127.0.0.1', () => resolve(null)));
+  const address = stranger.address();
+  const port = typeof address === 'object' && address ? address.port : 0;
+  const page = await context.newPage();
+  try {
+    await page.goto(`http://127.0.0.1:${port}/`);
+    const before_ = await ask('/api/stats');
+    const got = await page.evaluate(async (base) => {
+      const body = JSON.stringify({ title: 'from a stranger', content: 'x', type: 'fact' });
+      /** @type {[string, RequestInit][]} */
+      const tries = [
+        ['/api/observations?limit=1', {}], ['/api/stats', { credentials: 'include' }], ['/', { credentials: 'include' }],
+        ['/api/observations', { method: 'POST', credentials: 'include', headers: { 'content-type': 'application/json' }, body }],
+        ['/api/observations', { method: 'POST', credentials: 'include', mode: 'no-cors', headers: { 'content-type': 'text/plain' }, body }],
+        ['/api/observations/1', { method: 'DELETE', credentials: 'include' }],
+        ['/api/budget', { method: 'POST', credentials: 'include', mode: 'no-cors', body: '{"kill_switch":true}' }],
+      ];
+      const read = [];
+      for (const [path, init] of tries) read.push(await fetch(base + path, init).then(async (answer) => (answer.type === 'opaque' ? '' : answer.text()), () => ''));
+      const form = document.createElement('form');
+      Object.assign(form, { method: 'post', action: `${base}/api/observations`, enctype: 'text/plain', target: 'inside' });
+      const [frame, field] = [document.createElement('iframe'), document.createElement('input')];
+      frame.name = 'inside';
+      Object.assign(field, { name: '{"title":"from a form","content":"', value: '"}' });
+      form.append(field);
+      document.body.append(frame, form);
+      const loaded = new Promise((resolve) => { frame.onload = resolve; });
+      form.submit();
+      await loaded;
+      const events = await new Promise((resolve) => {
+        const stream = new EventSource(`${base}/api/events`, { withCredentials: true });
+        stream.onopen = () => resolve('open');
+        stream.onerror = () => resolve('refused');
+      });
+      let inside = '';
+      try { inside = frame.contentDocument?.body.innerText ?? ''; } catch { inside = ''; }
+      return { read, events, inside };
+    }, daemon.base);
+    assert.deepEqual(got, { read: got.read.map(() => ''), events: 'refused', inside: '' });
+    const after_ = await ask('/api/stats');
+    assert.equal(after_.observations, before_.observations);
+    assert.equal((await ask('/api/budget?limit=1')).kill_switch, false);
+    const list = await ask('/api/observations?limit=20&preview=1');
+    assert.ok(!list.some((/** @type {any} */ memory) => memory.title.startsWith('from a')));
+  } finally {
+    await page.close();
+    stranger.close();
+  }
 });

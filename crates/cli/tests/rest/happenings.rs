@@ -97,6 +97,29 @@ fn a_change_is_told_as_it_happens_and_without_what_it_says() {
     assert!(!left.contains("moon"), "{left}");
 }
 
+// W2, W12
+#[test]
+fn entries_name_their_memories_and_nothing_waits_for_an_approval() {
+    let daemon = Daemon::start(&[]);
+    let (first, second) = (daemon.save("The first", "fact"), daemon.save("The second", "fact"));
+    let edge = json!({"from_obs_id": second, "to_obs_id": first, "relation_type": "follows"});
+    assert_eq!(daemon.post("/api/graph/edges", &edge).status, 201);
+    let entries = daemon.get("/api/activity?limit=3").json()["entries"].clone();
+    assert_eq!(entries[0]["title"], "The second", "{entries}");
+    assert_eq!(entries[0]["other"], json!({"id": first, "title": "The first"}), "{entries}");
+    let hard = format!("/api/observations/{first}?hard=true&reason=test");
+    daemon.send("DELETE", &hard, "Host: localhost\r\n", b"Host: localhost\r\n");
+    let left = daemon.get("/api/activity?limit=10").json().to_string();
+    assert!(!left.contains("The first"), "{left}");
+    // What is near is looked at without telling anybody.
+    daemon.get(&format!("/api/observations/{second}/similar?quiet=true"));
+    assert_eq!(daemon.get("/api/tellings").json()["newest"], 0);
+
+    assert_eq!(daemon.get("/api/approvals").json(), json!({"approvals": []}));
+    problem(&daemon.post("/api/approvals/nothing", &json!({"approve": true})), 404, "not_found");
+    problem(&daemon.post("/api/approvals/nothing", &json!({"sure": true})), 422, "invalid");
+}
+
 // W3
 #[test]
 fn many_are_changed_at_once_and_the_answer_takes_it_back() {

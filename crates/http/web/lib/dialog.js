@@ -61,7 +61,7 @@ export function showHelp() {
   const rows = [
     ['/', 'search'], ['n', 'new memory'], ['j  k', 'next, previous in a list'], ['Enter', 'open'], ['x', 'select'],
     ['p', 'pin or unpin'], ['e', 'edit'], ['a', 'archive'], ['u', 'undo the last change'],
-    ['g h', 'home'], ['g m', 'memories'], ['g l', 'live'], ['g c', 'what agents see'], ['g t', 'timeline'], ['g a', 'audit'],
+    ['g h', 'home'], ['g m', 'memories'], ['g l', 'live'], ['g c', 'what agents see'], ['g t', 'timeline'], ['g p', 'history'], ['g a', 'audit'],
     ['t', 'light or dark'], ['Esc', 'close, or leave a field'], ['?', 'this list'],
   ];
   openDialog('Keys', h('dl', { class: 'keys' }, rows.map(([key, words]) => [

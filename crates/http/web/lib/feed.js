@@ -14,6 +14,11 @@ export const DID = {
   told: 'was told', many: 'wrote many entries',
 };
 
+/** Who did it, in words: what is done on this page is done by whoever looks at it. @param {string | null | undefined} by */
+export function who(by) {
+  return by === 'page' ? 'you' : by || 'somebody';
+}
+
 /** What an entry of the journal is called on the stream. @type {{[kind: string]: string}} */
 const EVENTS = {
   write: 'saved', update: 'updated', update_head: 'changed', tombstone: 'forgotten', restore: 'restored', erase: 'erased', add_edge: 'related',
@@ -29,7 +34,7 @@ const EVENTS = {
 export async function lately(most, signal) {
   const [{ entries }, { tellings }] = await Promise.all([get('/api/activity', { limit: most }, signal), get('/api/tellings', { limit: most }, signal)]);
   const happened = entries.filter((/** @type {any} */ entry) => entry.kind !== 'touch').map((/** @type {any} */ entry) => (
-    { tract: 'memory', event: EVENTS[entry.kind] ?? 'other', ts: Date.parse(entry.at), seq: entry.seq, by: entry.by, id: entry.memory_id, line: entry.summary }));
+    { tract: 'memory', event: EVENTS[entry.kind] ?? 'other', ts: Date.parse(entry.at), seq: entry.seq, by: entry.by, id: entry.memory_id, entry }));
   const told = tellings.map((/** @type {any} */ telling) => ({ tract: 'memory', event: 'told', ts: Date.parse(telling.at), ...telling, count: telling.total }));
   return [...happened, ...told].sort((a, b) => b.ts - a.ts).slice(0, most);
 }
@@ -40,7 +45,7 @@ export const TOLD_BY = {
 };
 
 /**
- * Adds to events what may be read about them: `line`, and of tellings `question` and `memories`.
+ * Adds to events what may be read about them: the `entry`, and of tellings `question` and `memories`.
  * @param {any[]} events those of the tract `memory`
  * @param {AbortSignal} [signal]
  */
@@ -56,6 +61,6 @@ export async function explain(events, signal) {
   return events.map((event) => {
     const telling = event.event === 'told' ? byNumber.get(event.number) : null;
     const entry = event.seq ? bySeq.get(event.seq) : null;
-    return { ...event, line: entry?.summary ?? '', question: telling?.question ?? '', memories: telling?.memories ?? [], project: telling?.project ?? '' };
+    return { ...event, ...(entry && { entry }), question: telling?.question ?? '', memories: telling?.memories ?? [], project: telling?.project ?? '' };
   });
 }

@@ -3,7 +3,7 @@
 import { get } from '../lib/api.js';
 import { h, s } from '../lib/dom.js';
 import { layout } from '../lib/layout.js';
-import { empty, heading, memoryRow } from '../lib/parts.js';
+import { empty, heading, memoryRow, skeleton } from '../lib/parts.js';
 import { go } from '../lib/router.js';
 import { project } from '../lib/state.js';
 import { counted, words } from '../lib/text.js';
@@ -13,6 +13,8 @@ import { counted, words } from '../lib/text.js';
 
 const NODES_MAX = 120;
 const LABEL_MAX = 26;
+/** Entries that are looked at for the last relation. */
+const LATELY = 500;
 
 /** @param {import('../lib/router.js').Visit} visit */
 export async function open({ parts, query, signal }) {
@@ -50,10 +52,24 @@ export async function open({ parts, query, signal }) {
   ];
 }
 
-/** Without a root: the newest memories to begin from. @param {AbortSignal} signal */
+/**
+ * Without a root: around what was related most lately, or the newest memories to begin from.
+ * @param {AbortSignal} signal
+ */
 async function choose(signal) {
+  const { entries } = await get('/api/activity', { limit: LATELY }, signal).catch(() => ({ entries: [] }));
+  /** @type {Map<number, number>} */
+  const degrees = new Map();
+  for (const entry of entries.filter((/** @type {any} */ each) => each.kind === 'add_edge')) {
+    for (const id of [entry.memory_id, entry.other?.id]) if (id) degrees.set(id, (degrees.get(id) ?? 0) + 1);
+  }
+  const [busiest] = [...degrees].sort((a, b) => b[1] - a[1] || a[0] - b[0]);
+  if (busiest) {
+    go(`/graph/${busiest[0]}`, { replace: true });
+    return [heading('Graph'), skeleton(6)];
+  }
   const newest = await get('/api/observations', { project: project(), limit: 20, preview: 160 }, signal);
-  return [heading('Graph', { sub: 'Choose a memory to begin from.' }),
+  return [heading('Graph', { sub: 'Nothing was related lately. Choose a memory to begin from.' }),
     newest.length === 0 ? empty('Nothing to connect yet', 'Relations appear when there are memories.')
       : h('div', { class: 'card list-card' }, h('ul', {}, newest.map((/** @type {any} */ memory) => h('li', {}, memoryRow(memory, { href: `/graph/${memory.id}` })))))];
 }

@@ -5,8 +5,10 @@ import { h, icon, show } from '../lib/dom.js';
 import { markdown } from '../lib/markdown_dom.js';
 import { card, empty, fillIn, heading, memoryRow, when } from '../lib/parts.js';
 import { growthPlot } from '../lib/plot.js';
+import { go } from '../lib/router.js';
 import { project } from '../lib/state.js';
 import { bytes, count, counted, shortRoot } from '../lib/text.js';
+import { who } from '../lib/feed.js';
 import { setUp } from './set_up.js';
 
 /** @typedef {import('../lib/shapes.js').Memory} Memory */
@@ -19,17 +21,22 @@ const AUDITED_MAX = 2_000;
 /** @param {import('../lib/router.js').Visit} visit */
 export async function open({ signal }) {
   const [stats, recent] = await Promise.all([
-    get('/api/stats', {}, signal),
+    get('/api/stats', {}, signal).catch((error) => {
+      // Who sees only a part has no figures of the whole, but a list.
+      if (error.status === 403) go('/memories', { replace: true });
+      throw error;
+    }),
     getPage('/api/observations', { project: project(), limit: RECENT, preview: 200 }, signal),
   ]);
   if (stats.observations + stats.archived + stats.forgotten === 0) return setUp();
+  const tiles = tileRow(recent.total, signal);
   const today = h('div');
   const plot = h('div');
   const bulletin = h('div');
   const health = h('div');
   const attention = h('div');
   const agents = h('div');
-  void fillGrowth(plot, today, signal);
+  void fillGrowth(plot, today, tiles, signal);
   void fillIn(bulletin, () => bulletinText(signal), 6);
   void fillIn(health, () => healthRows(stats, signal), 4);
   const look = () => void fillIn(attention, () => attentionRows(signal), 2);
@@ -38,9 +45,10 @@ export async function open({ signal }) {
   void fillIn(agents, () => agentRows(signal), 2);
   return [
     heading('Home', {
-      sub: [`${counted(recent.total, 'memory', 'memories')}${project() ? ` in ${project()}` : ''}, journal of ${counted(stats.entries, 'entry', 'entries')}, root `,
+      sub: [`${project() ? `${project()}. J` : 'J'}ournal of ${counted(stats.entries, 'entry', 'entries')}, root `,
         h('code', { title: stats.root }, shortRoot(stats.root))],
     }),
+    tiles,
     h('div', { class: 'columns' },
       h('div', {},
         card('Recent memories', recent.data.length > 0
@@ -61,23 +69,58 @@ export async function open({ signal }) {
  * The plot and what happened today come from the same request.
  * @param {HTMLElement} plot
  * @param {HTMLElement} today
+ * @param {HTMLElement} tiles
  * @param {AbortSignal} signal
  */
-async function fillGrowth(plot, today, signal) {
+async function fillGrowth(plot, today, tiles, signal) {
   const asked = get('/api/counts', { project: project(), days: DAYS, offset_minutes: -new Date().getTimezoneOffset() }, signal);
   void fillIn(plot, async () => {
     const { days, before } = await asked;
     let total = before;
     return growthPlot(days.map((/** @type {any} */ each) => ({ day: each.day, added: each.saved, total: total += each.saved })));
   }, 4);
-  void fillIn(today, async () => todayRows((await asked).last_day), 2);
+  void fillIn(today, async () => {
+    const { last_day: groups } = await asked;
+    const saved = groups.reduce((/** @type {number} */ sum, /** @type {any} */ group) => sum + group.saved, 0);
+    fillTile(tiles, 'memories', null, saved > 0 ? `${count(saved)} new today` : 'none new today');
+    return todayRows(groups);
+  }, 2);
+}
+
+/**
+ * Four figures that say how things stand; those that have to be asked for come a moment later.
+ * @param {number} total
+ * @param {AbortSignal} signal
+ */
+function tileRow(total, signal) {
+  const tile = (/** @type {string} */ name, /** @type {string} */ words, /** @type {string} */ href, /** @type {string} */ value) => h('a', { class: 'tile', href, 'data-tile': name },
+    h('span', { class: 'quiet' }, words), h('span', { class: 'big' }, value), h('span', { class: 'quiet note' }, '\u00a0'));
+  const row = h('div', { class: 'tiles' }, tile('memories', 'Memories', '/memories', count(total)), tile('told', 'Told to agents', '/told', '…'),
+    tile('agents', 'Agents at work', '/sessions', '…'), tile('spent', 'Spent today', '/budget', '…'));
+  void get('/api/tellings', { limit: 1 }, signal).then(({ newest, tellings }) => fillTile(row, 'told', count(newest), tellings[0] ? [`last `, when(tellings[0].at)] : 'since it was started'), () => {});
+  void getPage('/api/sessions', { live: true, limit: 1 }, signal).then((sessions) => fillTile(row, 'agents', count(sessions.total), sessions.data[0]?.agent ?? 'none right now'), () => {});
+  void get('/api/budget', { limit: 1 }, signal).then((budget) => fillTile(row, 'spent', `$${budget.dollars.toFixed(2)}`, budget.kill_switch ? 'models are switched off' : budget.provider ? counted(budget.tokens, 'token') : 'no model is needed'), () => {});
+  return row;
+}
+
+/**
+ * @param {HTMLElement} row
+ * @param {string} name
+ * @param {import('../lib/dom.js').Child} value
+ * @param {import('../lib/dom.js').Child} note
+ */
+function fillTile(row, name, value, note) {
+  const tile = row.querySelector(`[data-tile=${name}]`);
+  const [big, small] = [tile?.querySelector('.big'), tile?.querySelector('.note')];
+  if (big && value !== null) show(big, value);
+  if (small) show(small, note);
 }
 
 /** @param {any[]} groups */
 function todayRows(groups) {
   if (groups.length === 0) return empty('A quiet day so far', 'Nothing was saved today.');
   return h('ul', { class: 'today' }, groups.slice(0, 10).map((group) => h('li', {},
-    h('strong', {}, count(group.saved)), h('span', {}, h('b', {}, group.by || 'somebody'), ' saved in ', h('b', {}, group.project || 'no project')),
+    h('strong', {}, count(group.saved)), h('span', {}, h('b', {}, who(group.by)), ' saved in ', h('b', {}, group.project || 'no project')),
     h('span', { class: 'quiet' }, Object.entries(group.by_kind).map(([kind, number]) => `${number} ${kind}`).join(', ')))));
 }
 
@@ -95,14 +138,13 @@ async function bulletinText(signal) {
  * @param {AbortSignal} signal
  */
 async function healthRows(stats, signal) {
-  const [ready, budget] = await Promise.all([get('/readyz', {}, signal), get('/api/budget', { limit: 1 }, signal)]);
+  const ready = await get('/readyz', {}, signal);
   /** @type {[string, string, string, string?][]} */
   const rows = [
     ['good', 'Store', `${bytes(stats.file_bytes)}, ${counted(stats.entries, 'entry', 'entries')}, last `, stats.last_entry_at],
     [ready.warmup.state === 'warm' ? 'good' : 'warn', 'Mind', ready.warmup.last_error || ready.warmup.state],
   ];
   for (const [name, state] of Object.entries(ready.services)) rows.push([state === 'running' ? 'good' : 'bad', `Service ${name}`, String(state)]);
-  rows.push([budget.kill_switch ? 'warn' : 'good', 'Spent today', `$${budget.dollars.toFixed(2)}, ${counted(budget.tokens, 'token')}${budget.kill_switch ? ' — models are switched off' : ''}`]);
   return h('ul', { class: 'health' }, rows.map(([state, name, words, at]) => h('li', {},
     h('span', { class: `dot ${state}`, role: 'img', 'aria-label': state === 'good' ? 'well' : 'look here' }), h('b', {}, name),
     h('span', { class: 'quiet' }, words, at && when(at)))));

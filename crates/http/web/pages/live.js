@@ -2,7 +2,7 @@
 // memories come without a word of what they say; that is asked for, for all of a moment at once.
 
 import { h, show } from '../lib/dom.js';
-import { DID, TOLD_BY, explain, lately } from '../lib/feed.js';
+import { DID, TOLD_BY, explain, lately, who } from '../lib/feed.js';
 import { empty, heading } from '../lib/parts.js';
 import { count, counted, words } from '../lib/text.js';
 import { clock, moment } from '../lib/time.js';
@@ -15,6 +15,8 @@ const DRAW_MS = 120;
 /** What is shown of the time before the page was opened. */
 const LATELY = 40;
 const HIDDEN_KEYS = new Set(['tract', 'event', 'ts', 'use_id', 'seq', 'name']);
+/** Colours of what happened; the rest is grey. @type {{[event: string]: string}} */
+const PILLS = { saved: 'good', restored: 'good', updated: 'accent', told: 'accent', forgotten: 'warn', erased: 'bad', job: 'accent' };
 const TRACTS = ['memory', 'cortex', 'mind', 'supervisor', 'think', 'callosum'];
 
 /** @param {import('../lib/router.js').Visit} visit */
@@ -94,18 +96,29 @@ export function eventCard(event) {
   return event.tract === 'memory' ? memoryCard(event) : busCard(event);
 }
 
+/**
+ * What an entry says besides which memory it is about: the other end of a relation, what changed, the reason.
+ * @param {any} entry
+ * @param {(memory: any) => HTMLElement} link
+ */
+function aboutEntry(entry, link) {
+  if (!entry) return null;
+  if (entry.other) return [h('span', { class: 'quiet' }, words(entry.summary.split(' ')[1] ?? '')), link(entry.other)];
+  const note = /^(?:update_head|tombstone|restore|erase)$/.test(entry.kind) ? words(entry.summary.replace(/^\d+:? */, '')) : '';
+  return note && h('span', { class: 'quiet' }, note);
+}
+
 /** @param {any} event */
 function memoryCard(event) {
   const at = typeof event.ts === 'number' ? event.ts : Date.now();
   const link = (/** @type {any} */ memory) => h('a', { href: `/m/${memory.id}` }, memory.title || `#${memory.id}`);
-  const line = String(event.line ?? '');
   const about = event.event === 'told'
     ? [h('span', {}, TOLD_BY[event.operation] ?? event.operation), event.question && h('q', {}, event.question), h('span', { class: 'quiet' }, counted(event.count, 'memory', 'memories'))]
     : event.event === 'many' ? h('a', { href: `/journal?before=${event.to + 1}` }, counted(event.count, 'entry', 'entries'))
-      : event.id ? h('a', { href: `/m/${event.id}` }, line || `#${event.id}`) : h('a', { href: `/journal/${event.seq}` }, line || `entry ${event.seq}`);
+      : event.id ? [link({ id: event.id, title: event.entry?.title }), aboutEntry(event.entry, link)] : h('a', { href: `/journal/${event.seq}` }, event.entry?.summary || `entry ${event.seq}`);
   return h('div', { class: `event of-${event.event}` }, h('header', {},
-    h('time', { class: 'quiet', title: moment(at) }, clock(at)), h('span', { class: 'pill accent' }, event.event === 'told' ? 'recall' : 'memory'),
-    h('b', {}, event.by || 'somebody'), event.event !== 'told' && h('span', {}, DID[event.event] ?? words(event.event)), about),
+    h('time', { class: 'quiet', title: moment(at) }, clock(at)), h('span', { class: `pill ${PILLS[event.event] ?? ''}` }, event.event === 'told' ? 'recall' : words(event.event)),
+    h('b', {}, who(event.by)), event.event !== 'told' && h('span', {}, DID[event.event] ?? words(event.event)), about),
   event.memories?.length > 0 && h('ul', { class: 'told' }, event.memories.slice(0, 5).map((/** @type {any} */ memory) => h('li', {}, link(memory))),
     event.memories.length > 5 && h('li', {}, h('a', { href: '/told' }, `${count(event.memories.length - 5)} more`))));
 }

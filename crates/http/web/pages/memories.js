@@ -74,7 +74,7 @@ export async function open({ path, query, signal }) {
       sub: text ? `${counted(list.total, 'hit')} for “${text}”${place}, ${took} ms` : `${counted(list.total, 'memory', 'memories')}${place}`,
     }),
     filterBar(path, query, Boolean(text), text ? known.tags : await tags), bar,
-    text && list.total > 0 && list.items.every((/** @type {any} */ item) => item.level === 'weak') && h('p', { class: 'note' }, 'Nothing here seems to answer that. What comes nearest:'),
+    text && list.total > 0 && list.items.every((/** @type {any} */ item) => item.level === 'weak') && h('p', { class: 'note' }, 'None of these surely answers it. The nearest first:'),
     list.total === 0 ? nothing(text, chosen) : h('div', { class: 'card list-card' }, view.element),
   ];
 }

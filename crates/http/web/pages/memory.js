@@ -2,9 +2,10 @@
 
 import { act } from '../lib/actions.js';
 import { get, send } from '../lib/api.js';
+import { asOfSlider } from '../lib/as_of.js';
 import { confirmTyped } from '../lib/dialog.js';
 import { h, icon } from '../lib/dom.js';
-import { TOLD_BY } from '../lib/feed.js';
+import { TOLD_BY, who } from '../lib/feed.js';
 import { setPageKeys } from '../lib/keys.js';
 import { markdown } from '../lib/markdown_dom.js';
 import { badge, card, details, empty, fillIn, heading, memoryRow, when } from '../lib/parts.js';
@@ -43,14 +44,14 @@ export async function open({ parts, signal }) {
       h('span', {}, memory.project || 'no project'), ' / ', h('span', {}, `#${memory.id}`)),
     heading(memory.title || `Memory ${memory.id}`, {
       sub: h('span', { class: 'facts' }, badge(memory), memory.pinned && h('span', { class: 'pill accent' }, 'pinned'),
-        h('span', {}, 'saved ', when(memory.created_at), ' by ', memory.by || 'somebody'),
+        h('span', {}, 'saved ', when(memory.created_at), ' by ', who(memory.by)),
         memory.latest > 1 && h('span', {}, `version ${memory.version} of ${memory.latest}`), ...memory.tags.map((tag) => h('a', { class: 'pill', href: `/memories?tag=${encodeURIComponent(tag)}` }, tag))),
       actions: buttons(memory),
     }),
     notices(memory, isOld),
     h('div', { class: 'columns' },
       h('div', {},
-        h('article', { class: 'card text-card', 'aria-label': 'Text' }, memory.erased ? empty('The text was erased', 'Its hashes stay, so the journal can still be checked.') : markdown(memory.content), fieldList(memory)),
+        asOf(memory), h('article', { class: 'card text-card', 'aria-label': 'Text' }, memory.erased ? empty('The text was erased', 'Its hashes stay, so the journal can still be checked.') : markdown(memory.content), fieldList(memory)),
         versionsCard(memory),
         relationsCard(memory, signal),
         card('Around it', around), card('Similar', similar)),
@@ -64,13 +65,12 @@ export async function open({ parts, signal }) {
           ['Expires', memory.expires && when(memory.expires)], ['Saved again', memory.duplicates > 0 && counted(memory.duplicates, 'time')],
           ['Costs', `about ${counted(tokens(memory.title + memory.content), 'token')}`], ['Address', h('code', { class: 'wrap' }, memory.uri)],
         ])),
-        card('Use', score), card('Told to', told, { aside: h('a', { class: 'more', href: `/told?memory=${memory.id}` }, 'All') }), card('Names', entities),
+        proofCard(memory, signal), card('Use', score), card('Told to', told, { aside: h('a', { class: 'more', href: `/told?memory=${memory.id}` }, 'All') }), card('Names', entities),
         card('Where it comes from', details([
           ['Written by', memory.by], ['How', words(memory.source)], ['Journal entry', count(memory.entry)], ['Imported as', memory.origin ?? ''],
           ['Follows from', memory.derived_from.length > 0 && memory.derived_from.map((each) => [h('a', { href: `/m/${each.replace('#', '@')}` }, `#${each}`), ' '])],
           ['Changed', when(memory.updated_at)],
-        ])),
-        proofCard(memory, signal))),
+        ])))),
   ];
 }
 
@@ -81,8 +81,25 @@ export async function open({ parts, signal }) {
 async function toldRows(memory, signal) {
   const { tellings } = await get('/api/tellings', { memory_id: memory.id, limit: 5 }, signal);
   if (tellings.length === 0) return empty('Nobody yet', 'Agents that were told of it since the daemon began stand here.');
-  return h('ul', { class: 'health' }, tellings.map((/** @type {any} */ telling) => h('li', {}, h('b', {}, telling.by || 'somebody'),
+  return h('ul', { class: 'health' }, tellings.map((/** @type {any} */ telling) => h('li', {}, h('b', {}, who(telling.by)),
     h('span', { class: 'grow' }, TOLD_BY[telling.operation] ?? telling.operation, telling.question && [' ', h('q', {}, telling.question)]), when(telling.at))));
+}
+
+/**
+ * A slider over the life of a memory: rests on the version that held then.
+ * @param {WholeMemory} memory
+ */
+function asOf(memory) {
+  if (memory.history.length < 2 || memory.erased) return null;
+  const stops = memory.history.map((version) => Date.parse(version.created_at));
+  const [first, last] = [stops[0] ?? 0, stops.at(-1) ?? 0];
+  // A little room on the right stands for now.
+  const to = last + Math.max(1, (last - first) / 12);
+  const own = memory.version === memory.latest ? to : stops[memory.history.findIndex((version) => version.version === memory.version)] ?? to;
+  return asOfSlider({ from: first, to, at: own, stops, onpick: (at) => {
+    const held = at === null ? memory.latest : memory.history.findLast((version) => Date.parse(version.created_at) <= at + 1)?.version ?? 1;
+    go(held === memory.latest ? `/m/${memory.id}` : `/m/${memory.id}@${held}`, { replace: true });
+  } });
 }
 
 /** @param {WholeMemory} memory */
@@ -176,7 +193,7 @@ async function timeline(memory, signal) {
  */
 async function near(memory, signal) {
   if (memory.deleted_at || memory.erased) return h('p', { class: 'quiet' }, 'Only what is remembered has neighbours.');
-  const hits = (await get(`/api/observations/${memory.id}/similar`, { limit: 6 }, signal)).filter((/** @type {any} */ hit) => hit.id !== memory.id);
+  const hits = (await get(`/api/observations/${memory.id}/similar`, { limit: 6, quiet: true }, signal)).filter((/** @type {any} */ hit) => hit.id !== memory.id);
   if (hits.length === 0) return h('p', { class: 'quiet' }, 'Nothing reads alike.');
   return h('ul', { class: 'rows' }, hits.slice(0, 5).map((/** @type {any} */ hit) => h('li', {}, memoryRow(hit))));
 }

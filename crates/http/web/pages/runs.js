@@ -2,7 +2,7 @@
 
 import { get, send } from '../lib/api.js';
 import { h, show } from '../lib/dom.js';
-import { card, commandLine, details, empty, fillIn, heading, table } from '../lib/parts.js';
+import { card, commandLine, details, empty, fillIn, heading, table, when } from '../lib/parts.js';
 import { reload } from '../lib/router.js';
 import { count, counted } from '../lib/text.js';
 import { moment, span } from '../lib/time.js';
@@ -17,40 +17,37 @@ export async function open({ parts, signal }) {
   const runs = await get('/api/runs', { limit: 100 }, signal);
   const talents = h('div');
   const waiting = h('div');
-  void fillIn(waiting, () => approvals(signal), 1);
+  void get('/api/approvals', {}, signal).then(({ approvals }) => show(waiting, waitingCard(approvals)), () => {});
   void fillIn(talents, () => shelf(signal), 4);
   const rows = [...runs.live, ...runs.runs].map((run) => [h('a', { class: 'row-link', href: `/runs/${encodeURIComponent(run.use_id)}` }, run.use_id), run.name, state(run),
     moment(Number(run.ts ?? run.use_id)), typeof run.runtime_seconds === 'number' ? span(run.runtime_seconds * 1000) : '', typeof run.cost === 'number' ? `$${run.cost.toFixed(4)}` : '']);
   return [
     heading('Runs', { sub: `${counted(runs.live.length, 'run')} going on, ${counted(runs.total, 'run')} in all` }),
-    card('Runs', rows.length === 0 ? empty('Nothing has run yet', 'A talent runs on schedule, or when somebody asks for it.', commandLine("cortex talent run default 'What did I decide?'"))
+    waiting, card('Runs', rows.length === 0 ? empty('Nothing has run yet', 'A talent runs on schedule, or when somebody asks for it.', commandLine("cortex talent run default 'What did I decide?'"))
       : table('Runs', ['Run', 'Talent', 'State', 'Began', 'Took', 'Cost'], rows)),
-    waiting,
     card('Talents', talents),
   ];
 }
 
 /**
- * Calls of tools that wait for a yes or no. Nothing is shown where nothing waits.
- * @param {AbortSignal} signal
+ * Calls of tools that wait for a person: each with what it would be called with.
+ * @param {any[]} approvals
  */
-async function approvals(signal) {
-  const answer = await get('/api/approvals', {}, signal);
-  const calls = answer.approvals.filter((/** @type {any} */ call) => call.state === 'pending');
-  if (calls.length === 0) return [];
-  const decide = async (/** @type {string} */ id, /** @type {boolean} */ approve) => {
+function waitingCard(approvals) {
+  const open = approvals.filter((each) => each.state === 'pending');
+  if (open.length === 0) return null;
+  const decide = async (/** @type {any} */ each, /** @type {boolean} */ approve) => {
     try {
-      const call = await send('POST', `/api/approvals/${encodeURIComponent(id)}`, { approve });
-      tell(`${call.tool} was ${approve ? 'approved, once' : 'denied'}.`);
+      await send('POST', `/api/approvals/${encodeURIComponent(each.id)}`, { approve });
+      tell(approve ? `${each.tool} is used once, as it was asked for.` : `${each.tool} is not used; the run goes on without it.`);
       reload();
     } catch (error) {
       fail(error);
     }
   };
-  return card('Waits for you', table('Calls that wait for an approval', ['Talent', 'Tool', 'With', 'Since', ''], calls.map((/** @type {any} */ call) => [
-    h('a', { href: `/runs/${encodeURIComponent(call.run)}` }, call.talent), h('code', {}, call.tool), h('code', {}, JSON.stringify(call.args)), moment(call.at),
-    [h('button', { class: 'button small primary', type: 'button', onclick: () => void decide(call.id, true) }, 'Approve once'), ' ',
-      h('button', { class: 'button small', type: 'button', onclick: () => void decide(call.id, false) }, 'Deny')]])));
+  return card('Waits for you', h('ul', { class: 'changes' }, open.map((each) => h('li', { class: 'finding' }, h('div', {}, h('b', {}, each.talent), ' wants to use ', h('code', {}, each.tool), ' ', when(new Date(each.at).toISOString()),
+    h('pre', { tabindex: 0 }, JSON.stringify(each.args, null, 2))), h('div', { class: 'actions' }, h('button', { class: 'button primary', type: 'button', onclick: () => void decide(each, true) }, 'Allow once'),
+    h('button', { class: 'button', type: 'button', onclick: () => void decide(each, false) }, 'Refuse'))))), { class: 'warn-card' });
 }
 
 /** @param {any} run */
@@ -64,8 +61,9 @@ async function shelf(signal) {
   const answer = await get('/api/talents', {}, signal);
   return [
     answer.problems.length > 0 && h('ul', {}, answer.problems.map((/** @type {string} */ words) => h('li', { class: 'bad-text' }, words))),
-    table('Talents', ['Talent', 'What it does', 'When', 'From', 'Model'], answer.talents.map((/** @type {any} */ talent) => [h('b', {}, talent.name), talent.description ?? talent.title, talent.schedule ?? 'when asked',
-      talent.source, talent.model ?? h('span', { class: 'quiet', title: talent.no_model ?? '' }, talent.no_model ? 'no provider is set up' : 'none needed')])),
+    answer.providers.length === 0 && h('p', { class: 'note' }, 'Talents wait: ', answer.talents.find((/** @type {any} */ talent) => talent.no_model)?.no_model ?? 'no provider of models is set up', '.'),
+    table('Talents', ['Talent', 'What it does', 'When', 'From', 'Model'], answer.talents.map((/** @type {any} */ talent) => [h('b', {}, talent.name), talent.description ?? talent.title, h('span', { class: 'nowrap' }, talent.schedule ?? 'when asked'),
+      talent.source, talent.model ?? h('span', { class: 'quiet nowrap', title: talent.no_model ?? '' }, talent.no_model ? 'none yet' : 'none needed')])),
   ];
 }
 

@@ -2,6 +2,7 @@
 
 import { h } from '../lib/dom.js';
 import { card, commandLine, heading } from '../lib/parts.js';
+import { foundCard } from './past.js';
 
 export function setUp() {
   const steps = [
@@ -15,8 +16,9 @@ export function setUp() {
     ['See that all is well', 'Says what is right, and what to do where it is not.', [commandLine('cortex doctor')], null],
   ];
   return [
-    heading('Home', { sub: 'Nothing is remembered yet. Four steps, in any order.' }),
+    heading('Home', { sub: 'Nothing is remembered yet. Four steps, in any order; all of it stays on this machine.' }),
     h('ol', { class: 'steps' }, steps.map(([title, words, actions, more]) => h('li', {},
       card(String(title), [h('p', {}, String(words)), h('div', { class: 'actions' }, /** @type {any} */ (actions)), /** @type {any} */ (more)])))),
+    foundCard(),
   ];
 }

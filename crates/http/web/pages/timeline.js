@@ -1,17 +1,24 @@
 // Timeline: what was remembered and asked, day by day, newest first. More days come as they are asked for.
 
-import { getPage } from '../lib/api.js';
+import { get, getPage } from '../lib/api.js';
+import { asOfSlider } from '../lib/as_of.js';
 import { h, show } from '../lib/dom.js';
 import { empty, heading, memoryRow, when } from '../lib/parts.js';
+import { go } from '../lib/router.js';
 import { project } from '../lib/state.js';
 import { count, counted } from '../lib/text.js';
-import { dayKey, dayName } from '../lib/time.js';
+import { dayKey, dayName, moment } from '../lib/time.js';
 import { fail } from '../lib/toast.js';
 
 const PAGE = 60;
 
 /** @param {import('../lib/router.js').Visit} visit */
-export async function open({ signal }) {
+export async function open({ query, signal }) {
+  const began = await get('/api/journal/1', {}, signal).then((entry) => Date.parse(entry.at), () => Date.now());
+  const asked = Date.parse(query.get('as_of') ?? '') || Date.now();
+  const slider = asOfSlider({ from: Math.min(began, Date.now() - 60_000), to: Date.now(), at: asked,
+    onpick: (at) => go(at === null ? '/timeline' : `/timeline?as_of=${new Date(at).toISOString()}`) });
+  if (query.get('as_of')) return earlier(new Date(asked).toISOString(), slider, signal);
   const days = h('div');
   /** @type {Map<string, {list: HTMLElement, note: HTMLElement, number: number}>} */
   const known = new Map();
@@ -49,7 +56,23 @@ export async function open({ signal }) {
   } }, 'Earlier');
   more.hidden = shown >= first.total;
   if (first.total === 0) return [heading('Timeline'), empty('Nothing happened yet', 'What is saved and asked appears here, day by day.')];
-  return [heading('Timeline', { sub: `${counted(first.total, 'memory', 'memories')}${project() ? ` in ${project()}` : ''}, and what was asked between them` }), days, h('p', { class: 'actions more-row' }, more)];
+  return [heading('Timeline', { sub: `${counted(first.total, 'memory', 'memories')}${project() ? ` in ${project()}` : ''}, and what was asked between them` }), slider, days, h('p', { class: 'actions more-row' }, more)];
+}
+
+/**
+ * What held at a moment: the newest of it, each as it was worded then.
+ * @param {string} at
+ * @param {HTMLElement} slider
+ * @param {AbortSignal} signal
+ */
+async function earlier(at, slider, signal) {
+  const hits = await get('/api/search', { q: '*', as_of: at, project: project(), limit: PAGE, quiet: true }, signal);
+  /** @type {Map<string, HTMLElement[]>} */
+  const days = new Map();
+  for (const hit of hits.sort((/** @type {any} */ a, /** @type {any} */ b) => b.created_at.localeCompare(a.created_at))) days.set(dayKey(hit.created_at), [...days.get(dayKey(hit.created_at)) ?? [], memoryRow(hit)]);
+  return [heading('Timeline', { sub: `As it was on ${moment(at).slice(0, 16)}: the newest ${count(hits.length)} of what held then` }), slider,
+    hits.length === 0 && empty('Nothing was remembered yet', 'Move the slider to the right.'),
+    [...days].map(([key, rows]) => h('section', { 'aria-label': dayName(key, Date.now()) }, h('h2', { class: 'day-head' }, dayName(key, Date.now())), h('ol', { class: 'rows tree' }, rows.map((row) => h('li', {}, row)))))];
 }
 
 /** @param {any} prompt */

@@ -2,7 +2,7 @@
 
 import { get } from '../lib/api.js';
 import { h, show } from '../lib/dom.js';
-import { TOLD_BY } from '../lib/feed.js';
+import { TOLD_BY, who } from '../lib/feed.js';
 import { empty, heading, when } from '../lib/parts.js';
 import { go } from '../lib/router.js';
 import { count, counted } from '../lib/text.js';
@@ -36,6 +36,6 @@ export function tellingCard(telling) {
   const draw = (/** @type {number} */ most) => show(list, telling.memories.slice(0, most).map((/** @type {any} */ memory) => h('li', {}, h('a', { href: `/m/${memory.id}` }, memory.title || `#${memory.id}`))),
     telling.memories.length > most && h('li', {}, h('button', { class: 'link', type: 'button', onclick: () => draw(telling.memories.length) }, `${count(telling.memories.length - most)} more`)));
   draw(NAMED);
-  return h('div', { class: 'event' }, h('header', {}, when(telling.at), h('b', {}, telling.by || 'somebody'), h('span', {}, TOLD_BY[telling.operation] ?? telling.operation),
+  return h('div', { class: 'event' }, h('header', {}, when(telling.at), h('b', {}, who(telling.by)), h('span', {}, TOLD_BY[telling.operation] ?? telling.operation),
     telling.question && h('q', {}, telling.question), telling.project && h('span', { class: 'pill' }, telling.project), h('span', { class: 'quiet' }, counted(telling.total, 'memory', 'memories'))), list);
 }

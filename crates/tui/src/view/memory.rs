@@ -1,6 +1,7 @@
 //! One memory: what it says, how it came to say it, and the proof that it stands in the journal.
 
 use ratatui::layout::Rect;
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use similar::{ChangeTag, TextDiff};
 
@@ -175,7 +176,7 @@ fn body_lines(answer: &GetAnswer, theme: Theme, cells: usize) -> Vec<Line<'stati
     lines
 }
 
-/// Text as it was written, wrapped; headings, quotes and code stand out.
+/// Text as it was written, wrapped; headings, quotes, code, emphasis and tasks stand out.
 fn markdown(content: &str, theme: Theme, cells: usize) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     let mut in_code = false;
@@ -191,10 +192,36 @@ fn markdown(content: &str, theme: Theme, cells: usize) -> Vec<Line<'static>> {
         } else {
             theme.text()
         };
+        let was_code = in_code;
         in_code ^= is_fence;
-        lines.extend(text::wrap(line, cells).into_iter().map(|line| Line::styled(line, style)));
+        if is_fence || was_code {
+            lines.extend(text::wrap(line, cells).into_iter().map(|line| Line::styled(line, style)));
+            continue;
+        }
+        let line = line.replacen("- [x] ", "☑ ", 1).replacen("- [ ] ", "☐ ", 1);
+        lines.extend(text::wrap(&line, cells).iter().map(|line| inline(line, style, theme)));
     }
     lines
+}
+
+/// A line with `code` and **strong words** set off; a mark without its partner stays what it is.
+fn inline(line: &str, style: Style, theme: Theme) -> Line<'static> {
+    let mut spans = Vec::new();
+    let mut rest = line;
+    while let Some((at, mark)) = next_mark(rest) {
+        let after = &rest[at + mark.len()..];
+        let Some(end) = after.find(mark).filter(|end| *end > 0) else { break };
+        spans.push(Span::styled(rest[..at].to_owned(), style));
+        let set_off = if mark == "`" { theme.accent() } else { theme.strong() };
+        spans.push(Span::styled(after[..end].to_owned(), set_off));
+        rest = &after[end + mark.len()..];
+    }
+    spans.push(Span::styled(rest.to_owned(), style));
+    Line::from(spans)
+}
+
+fn next_mark(text: &str) -> Option<(usize, &'static str)> {
+    ["`", "**"].into_iter().filter_map(|mark| Some((text.find(mark)?, mark))).min()
 }
 
 /// Every version, newest first, as what it changed.

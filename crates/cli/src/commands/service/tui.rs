@@ -1,6 +1,8 @@
 //! `cortex tui`: memories on a whole terminal.
 
 use std::io::IsTerminal as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
 
 use clap::Args;
 use client::place::DaemonPlace;
@@ -32,6 +34,34 @@ pub(crate) fn run(_: &TuiArgs, globals: &GlobalArgs, env: &CommandEnv) -> Comman
     let folder = home_folder(globals, &env.variables, &env.cwd)?;
     let caller = caller(globals, &env.variables, &env.cwd, None)?;
     let pool = ClientPool::new(DaemonPlace::new(&folder).waiting(wait(globals)), caller.info())?;
-    tui::run(pool, &|| Ok(caller.now()?), own_variable("NO_COLOR").is_some())?;
+    let actor = caller.actor.to_string();
+    let around = tui::Surroundings {
+        now: &|| Ok(caller.now()?),
+        edit: &|id| edited(&folder, &actor, id),
+        is_plain: own_variable("NO_COLOR").is_some(),
+    };
+    tui::run(pool, &around)?;
     Ok(())
+}
+
+/// `cortex edit` of this very program, with the terminal to itself: what went wrong, in its words.
+fn edited(home: &Path, actor: &str, id: u64) -> Option<String> {
+    let told = |what: &dyn std::fmt::Display| Some(format!("the editor was not opened: {what}"));
+    let program = match std::env::current_exe() {
+        Ok(program) => program,
+        Err(error) => return told(&error),
+    };
+    let mut command = Command::new(program);
+    command.arg("--home").arg(home).args(["--actor", actor, "edit", &id.to_string()]);
+    // What it says is shown when the screen is back. The editor itself gets the terminal.
+    command.stdin(Stdio::inherit()).stdout(Stdio::inherit()).stderr(Stdio::piped());
+    let output = match command.output() {
+        Ok(output) => output,
+        Err(error) => return told(&error),
+    };
+    if output.status.success() {
+        return None;
+    }
+    let words = String::from_utf8_lossy(&output.stderr);
+    Some(words.split_whitespace().collect::<Vec<_>>().join(" "))
 }
