@@ -73,7 +73,7 @@ pub struct SearchAnswer {
     /// Candidates whose meaning that model judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by_model: Option<usize>,
-    /// Why the chosen model did not.
+    /// Why the chosen model did not; what did not fit; that the question asks for more than hits can show.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }

@@ -13,6 +13,7 @@ use kernel::memory::{Body, Event, Fields, MemoryType, Millis, Relation};
 use kernel::store::{EngineOptions, RedbStorage};
 use kernel::{Cortex, Options};
 use recall::RecallHook;
+use recall::ranker::AnswerLevel;
 use recall::search::{Arm, Hit, SearchQuery, SpeakerBoost, search};
 use testkit::Disk;
 use testkit::build::{ada, at, body, fact, id, removal, salt, stamp};
@@ -298,4 +299,73 @@ fn no_question_is_a_syntax_error() {
     let reading = cortex.read().unwrap();
     let refused = search(&reading, None, &huge, at(0)).unwrap_err();
     assert_eq!(refused.code(), "too_large");
+}
+
+/// A memory that has nothing to do with any question here.
+fn filler(n: u64) -> Draft {
+    let things = ["Kettle", "Bicycle", "Curtains", "Piano", "Ladder", "Garden hose"];
+    let places = ["in the attic", "by the door", "under the stairs", "at my aunt's", "in the car"];
+    let n = usize::try_from(n).unwrap();
+    let (thing, place) = (things[n % things.len()], places[n % places.len()]);
+    fact(n as u64 + 10, &format!("{thing} {n}"), &format!("It was left {place}, number {n}."))
+}
+
+// Q6: a plain answer is found and called one in a store of any small size, and silence is kept about the rest.
+#[test]
+fn small_stores_know_what_they_can_answer() {
+    for others in [1, 2, 5, 12, 29] {
+        let cortex = open(&Disk::new());
+        cortex.write(stamp(1), fact(1, "Staging database", "It listens on port 5544.")).unwrap();
+        for n in 0..others {
+            cortex.write(stamp(2), filler(n)).unwrap();
+        }
+        let reading = cortex.read().unwrap();
+        let told = |question: &str| {
+            search(&reading, None, &SearchQuery::new(question, 10), at(1_000)).unwrap()
+        };
+        for question in
+            ["which port does the staging database listen on?", "port of the staging database"]
+        {
+            let answer = told(question);
+            assert_eq!(answer.hits[0].id.get(), 1, "{question}, {others} others");
+            let level = answer.answerable.level;
+            assert!(level >= AnswerLevel::Likely, "{question}, {others} others: {level:?}");
+        }
+        for question in ["who won the chess tournament in Oslo?", "recipe for lentil soup"] {
+            let level = told(question).answerable.level;
+            assert!(level < AnswerLevel::Likely, "{question}, {others} others: {level:?}");
+        }
+    }
+}
+
+fn said(n: u64, speaker: &str, content: &str) -> Draft {
+    let event = Event { participants: vec![speaker.into()], ..Event::default() };
+    let body =
+        Body { title: speaker.into(), content: content.into(), fields: Fields::Event(event) };
+    Draft { session: Some("talk".into()), ..Draft::new(body, salt(n)) }
+}
+
+// Q3
+#[test]
+fn who_asks_about_themselves_is_answered_with_what_they_said() {
+    let cortex = open(&Disk::new());
+    cortex.write(stamp(1), said(1, "assistant", "Noted: the deploy runs at noon then.")).unwrap();
+    cortex.write(stamp(2), said(2, "user", "Remember that the deploy runs at noon.")).unwrap();
+    cortex.write(stamp(3), said(3, "user", "What else is on today?")).unwrap();
+    assert_eq!(ask(&cortex, "when did I say the deploy runs?").first(), Some(&2));
+}
+
+// Q7
+#[test]
+fn a_question_for_a_history_looks_for_its_topic_and_says_what_it_is() {
+    let cortex = filled(&Disk::new());
+    let mut draft = fact(8, "A list of items in order", "Mention them in order, with a summary.");
+    draft.tags = vec!["lists".into()];
+    cortex.write(stamp(8), draft).unwrap();
+    let reading = cortex.read().unwrap();
+    let told = |text: &str| search(&reading, None, &SearchQuery::new(text, 3), at(1_000)).unwrap();
+    let asked = told("Can you list the order in which the signing key came up, in order (mention 7 items)?");
+    assert!(asked.asks_history);
+    assert_eq!(asked.hits[0].id.get(), 4);
+    assert!(!told("a list of items in order").asks_history);
 }

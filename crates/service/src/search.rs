@@ -26,6 +26,10 @@ const LOOKED_AT_ELSEWHERE: usize = 30;
 /// Features that are named as reasons of a hit.
 const REASONS_MAX: usize = 6;
 
+/// Said of a question that wants a summary or an order of events.
+const WHOLE_HISTORY: &str = "this asks for a whole history, and hits are moments of it: \
+    the timeline of a hit shows what came before and after";
+
 fn named_view(named: &LinkedMemory) -> NamedView {
     NamedView { id: named.id.get(), title: named.title.clone().unwrap_or_default() }
 }
@@ -105,6 +109,10 @@ impl Service {
         });
         if cut > 0 {
             note = Some(format!("{cut} more did not fit the token budget of the grant"));
+        }
+        if answer.asks_history {
+            let said = note.into_iter().chain([WHOLE_HISTORY.to_owned()]);
+            note = Some(said.collect::<Vec<_>>().join("; "));
         }
         let is_asked = near.is_none() && !wordless;
         let by_default = request.default_project && request.project.is_none();

@@ -64,11 +64,20 @@ impl LabelledSet {
     pub fn parse(corpus: &str, questions: &str, answers: &str) -> Result<LabelledSet> {
         let corpus: Vec<CorpusLine> = lines(CORPUS, corpus)?;
         let mut set = LabelledSet { questions: lines(QUESTIONS, questions)?, ..Self::default() };
-        // The first line names the columns.
-        for line in answers.lines().skip(1) {
-            let mut columns = line.split('\t');
-            if let (Some(question), Some(document)) = (columns.next(), columns.next()) {
-                set.answers.entry(question.to_owned()).or_default().insert(document.to_owned());
+        for (n, line) in answers.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+            let mut columns = line.split('\t').map(str::trim);
+            let [question, document, score] = [(); 3].map(|()| columns.next().unwrap_or_default());
+            let score = if score.is_empty() { Ok(1.0) } else { score.parse::<f64>() };
+            match score {
+                // The first line may name the columns.
+                Err(_) if n == 0 => {}
+                Ok(score) if !question.is_empty() && !document.is_empty() => {
+                    if score > 0.0 {
+                        let relevant = set.answers.entry(question.to_owned()).or_default();
+                        relevant.insert(document.to_owned());
+                    }
+                }
+                _ => return Err(fault(ANSWERS, n, "is not QUESTION, tab, MEMORY, tab, NUMBER")),
             }
         }
         for line in &corpus {
@@ -137,11 +146,13 @@ fn lines<T: for<'d> Deserialize<'d>>(file: &str, text: &str) -> Result<Vec<T>> {
     text.lines()
         .enumerate()
         .filter(|(_, line)| !line.trim().is_empty())
-        .map(|(n, line)| {
-            serde_json::from_str(line)
-                .map_err(|error| Error::invalid("set", format!("{file} line {}: {error}", n + 1)))
-        })
+        .map(|(n, line)| serde_json::from_str(line).map_err(|error| fault(file, n, error)))
         .collect()
+}
+
+/// What is wrong with a line.
+fn fault(file: &str, place: usize, what: impl std::fmt::Display) -> Error {
+    Error::invalid("set", format!("{file} line {}: {what}", place + 1))
 }
 
 fn request(n: usize, line: &CorpusLine) -> Submission {
@@ -195,6 +206,19 @@ mod tests {
     fn a_broken_line_is_named() {
         let error = LabelledSet::parse("{}\n", "", "").unwrap_err().to_string();
         assert!(error.contains("corpus.jsonl line 1"), "{error}");
+    }
+
+    // Q10
+    #[test]
+    fn a_broken_label_is_named_and_a_file_needs_no_names_of_columns() {
+        let parse = |answers: &str| LabelledSet::parse(CORPUS_TEXT, QUESTIONS_TEXT, answers);
+        for broken in ["q\ta\t1\nq\t\t1\n", "q\ta\t1\nq b 1\n", "q\ta\t1\nq\tb\tyes\n"] {
+            let error = parse(broken).unwrap_err().to_string();
+            assert!(error.contains("qrels.tsv line 2"), "{error}");
+        }
+        let set = parse("q\ta\t1\nq\tb\t0\n\n").unwrap();
+        let relevant = set.relevant(&set.questions[0]).unwrap();
+        assert_eq!(relevant.iter().collect::<Vec<_>>(), ["a"], "the first line is a label");
     }
 
     #[test]

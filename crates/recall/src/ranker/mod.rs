@@ -53,6 +53,14 @@ impl Ranker {
         fused.saturating_add(self.model.trees.sum(signals))
     }
 
+    /// The margins of many candidates.
+    pub(crate) fn margins(&self, candidates: &[FeatureRow]) -> Vec<i64> {
+        let sums = self.model.trees.sums(candidates).into_iter().zip(candidates);
+        let base = |signals: &FeatureRow| i64::from(signals.get(Feature::Fused));
+        sums.map(|(sum, signals)| base(signals).saturating_mul(self.model.base).saturating_add(sum))
+            .collect()
+    }
+
     /// A margin as parts of `most`: the least there can be is nothing.
     pub(crate) fn place(&self, margin: i64, most: u64) -> u64 {
         let above = i128::from(margin.saturating_sub(self.lowest).max(0)) * i128::from(most);
@@ -95,10 +103,14 @@ impl Ranker {
 /// The median of each feature.
 pub(crate) fn typical(signals: &[FeatureRow]) -> FeatureRow {
     let mut typical = FeatureRow::default();
+    let mut values = Vec::with_capacity(signals.len());
     for (place, value) in typical.0.iter_mut().enumerate() {
-        let mut values: Vec<i32> = signals.iter().map(|signals| signals.0[place]).collect();
-        values.sort_unstable();
-        *value = values.get(values.len() / 2).copied().unwrap_or(0);
+        values.clear();
+        values.extend(signals.iter().map(|signals| signals.0[place]));
+        let middle = values.len() / 2;
+        if middle < values.len() {
+            *value = *values.select_nth_unstable(middle).1;
+        }
     }
     typical
 }

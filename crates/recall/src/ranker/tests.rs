@@ -49,6 +49,13 @@ proptest! {
     }
 
     #[test]
+    fn many_at_once_are_as_each_alone(rows in prop::collection::vec(some_signals(), 0..5)) {
+        let ranker = Ranker::shared();
+        let alone: Vec<i64> = rows.iter().map(|row| ranker.margin(row)).collect();
+        prop_assert_eq!(ranker.margins(&rows), alone);
+    }
+
+    #[test]
     fn any_numbers_are_answered(values in prop::collection::vec(any::<i32>(), FEATURES), count in 0usize..12) {
         let mut signals = FeatureRow::default();
         signals.0.copy_from_slice(&values);

@@ -15,10 +15,10 @@ use super::features::{FEATURES, FeatureRow};
 
 #[derive(Clone, Copy, Debug)]
 struct Node {
-    feature: usize,
     threshold: i32,
-    below: i8,
-    above: i8,
+    feature: u8,
+    /// Where to go at or below the threshold, and above it.
+    next: [i8; 2],
 }
 
 #[derive(Debug)]
@@ -42,6 +42,17 @@ impl Trees {
         self.0.iter().map(|tree| i64::from(tree.leaf(signals))).sum()
     }
 
+    /// The sums of many candidates: one tree after the other, so that each is fetched once.
+    pub(super) fn sums(&self, candidates: &[FeatureRow]) -> Vec<i64> {
+        let mut sums = vec![0; candidates.len()];
+        for tree in &self.0 {
+            for (sum, signals) in sums.iter_mut().zip(candidates) {
+                *sum += i64::from(tree.leaf(signals));
+            }
+        }
+        sums
+    }
+
     /// The least and the most that a sum can be.
     pub(super) fn bounds(&self) -> (i64, i64) {
         let end = |of: fn(&[i32]) -> Option<i32>| -> i64 {
@@ -56,17 +67,17 @@ impl Tree {
         let count = bytes.u8().filter(|count| *count <= 127)?;
         let mut nodes = Vec::with_capacity(count.into());
         for at in 0..count {
-            let feature = usize::from(bytes.u8()?);
+            let feature = bytes.u8()?;
             let threshold = bytes.i32()?;
-            let [below, above] = [bytes.i8()?, bytes.i8()?];
+            let next = [bytes.i8()?, bytes.i8()?];
             let leads = |place: i8| match u8::try_from(place) {
                 Ok(node) => node > at && node < count,
                 Err(_) => place.unsigned_abs() <= count + 1,
             };
-            if feature >= FEATURES || !leads(below) || !leads(above) {
+            if usize::from(feature) >= FEATURES || !next.into_iter().all(leads) {
                 return None;
             }
-            nodes.push(Node { feature, threshold, below, above });
+            nodes.push(Node { threshold, feature, next });
         }
         let leaves = (0..=count).map(|_| bytes.i32()).collect::<Option<_>>()?;
         Some(Tree { nodes, leaves })
@@ -76,8 +87,9 @@ impl Tree {
         let mut place = if self.nodes.is_empty() { -1 } else { 0 };
         while let Ok(at) = usize::try_from(place) {
             let Some(node) = self.nodes.get(at) else { return 0 };
-            let fits = signals.0[node.feature] <= node.threshold;
-            place = if fits { node.below } else { node.above };
+            // Which way it goes cannot be foreseen, so it is looked up and not branched to.
+            let above = signals.0[usize::from(node.feature)] > node.threshold;
+            place = node.next[usize::from(above)];
         }
         self.leaves.get(usize::from(place.unsigned_abs()) - 1).copied().unwrap_or(0)
     }

@@ -69,6 +69,8 @@ pub(super) struct Evidence {
     pub(super) role: SpeakerRole,
     /// It ends in a question mark.
     pub(super) asks: bool,
+    /// The question speaks of who asks it, and this is what an assistant said to them.
+    pub(super) said_back: bool,
     /// The question names somebody else who speaks.
     pub(super) of_another: bool,
     pub(super) happened: Millis,

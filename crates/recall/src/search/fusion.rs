@@ -17,6 +17,10 @@ const LONG_TOKENS: u64 = 180;
 /// What each doubling beyond costs, on the scale of an arm.
 const LONG_LOSS: u64 = ONE * 6 / 100;
 
+/// What the words of an assistant lose where the question speaks of who asks it, on the same scale. In talks with an
+/// assistant the person says what is so, and the assistant says it again at length.
+const SAID_BACK_LOSS: u64 = ONE * 7 / 100;
+
 /// What the best candidate has on the scale of an arm.
 pub(super) const ONE: u64 = 1_000_000;
 
@@ -169,7 +173,8 @@ impl<'c> Fusion<'c> {
             let sum: u64 = arms
                 .map(|((arm, scale), weight)| scale.place(raw(candidate, *arm)) * u64::from(weight))
                 .sum();
-            (sum / most).saturating_sub(long(candidate.evidence.length))
+            let said_back = if candidate.evidence.said_back { SAID_BACK_LOSS } else { 0 };
+            (sum / most).saturating_sub(long(candidate.evidence.length) + said_back)
         };
         let mut ranked: Vec<_> = self.candidates.iter().map(|c| (c, score(c))).collect();
         ranked.sort_by_key(|(candidate, score)| (std::cmp::Reverse(*score), candidate.id));

@@ -7,6 +7,7 @@
 //! root gives the same answer.
 
 mod asked_words;
+mod asking;
 mod by_model;
 mod context;
 mod corpus;
@@ -186,6 +187,8 @@ pub struct SearchOutcome {
     pub by_model: usize,
     /// Whether anything here answers the question.
     pub answerable: AnswerEstimate,
+    /// The question asks for a whole history, of which hits are single moments.
+    pub asks_history: bool,
     /// The features of a typical candidate, to compare those of a hit with.
     pub typical: FeatureRow,
 }
@@ -200,7 +203,8 @@ pub fn search(
     check(query)?;
     let view = reading.view();
     let analyzer = &language::analyzer(&view)?;
-    let question = &analyzer.question(&query.text);
+    let history = asking::topic_of_history(&query.text);
+    let question = &analyzer.question(history.as_deref().unwrap_or(&query.text));
     let cache = &*reading.shared::<IndexCache>().unwrap_or_default();
     let mut context = SearchContext { view: &view, cache, gate, query, analyzer, question, now };
     let corrected = spelling::corrected(&context)?;
@@ -214,6 +218,7 @@ pub fn search(
         let rest = answer(&SearchContext { question: &loose, ..context })?;
         outcome.continue_with(rest, context.limit());
     }
+    outcome.asks_history = history.is_some();
     Ok(outcome)
 }
 
@@ -243,7 +248,8 @@ fn answer(context: &SearchContext<'_>) -> Result<SearchOutcome> {
     let candidates = &gathered.candidates;
     let by_model = candidates.iter().filter(|candidate| candidate.by_model).count();
     let (answerable, typical) = (order.answerable, order.typical);
-    Ok(SearchOutcome { hits, candidates: candidates.len(), by_model, answerable, typical })
+    let candidates = candidates.len();
+    Ok(SearchOutcome { hits, candidates, by_model, answerable, typical, asks_history: false })
 }
 
 impl SearchOutcome {

@@ -57,13 +57,15 @@ impl<'c> CandidateOrder<'c> {
         let (first, rest) = ranked.split_at(ranked.len().min(RANKED));
         let signals = signals(&fusion, &gathered.asked, first);
         let ranker = Ranker::shared();
+        let margins = ranker.margins(&signals);
         let mut known: Vec<KnownCandidate<'c>> = first
             .iter()
             .zip(signals)
-            .map(|(&(candidate, fused), signals)| KnownCandidate {
+            .zip(margins)
+            .map(|((&(candidate, fused), signals), margin)| KnownCandidate {
                 candidate,
                 fused,
-                margin: ranker.margin(&signals),
+                margin,
                 signals,
             })
             .collect();

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use super::asking::is_of_asker;
 use super::corpus::Corpus;
 use super::dates::DateWords;
 use super::dense_question::DenseQuestion;
@@ -53,6 +54,8 @@ pub(super) struct Scorer<'a> {
     pairs: &'a BTreeSet<(u16, u16)>,
     sessions: Sessions<'a>,
     dates: DateWords,
+    /// The question speaks of who asks it.
+    of_asker: bool,
     /// Who speaks in a candidate and is named in the question.
     named: BTreeSet<String>,
 }
@@ -65,9 +68,10 @@ impl<'a> Scorer<'a> {
         dense: &'a DenseQuestion,
         sessions: Sessions<'a>,
     ) -> Scorer<'a> {
-        let dates = DateWords::of(&corpus.context.query.text);
+        let text = &corpus.context.query.text;
+        let (dates, of_asker) = (DateWords::of(text), is_of_asker(text));
         let (interaction, pairs, named) = (dense.interaction(), &dense.pairs, BTreeSet::new());
-        Scorer { corpus, rankings, meaning, interaction, pairs, sessions, dates, named }
+        Scorer { corpus, rankings, meaning, interaction, pairs, sessions, dates, of_asker, named }
     }
 
     /// Scores all candidates. A session is weighed when all of its candidates are, so the session arm comes last.
@@ -123,12 +127,14 @@ impl<'a> Scorer<'a> {
         let is_named = row.passages.speakers.iter().any(|name| self.named.contains(name));
         let number = self.sessions.number(id);
         let place = self.sessions.place(id);
+        let role = SpeakerRole::of(&row.passages.speakers);
         let evidence = Evidence {
             words: around(said, saidby),
             meaning: around(near, nearby),
             tokens,
             length: row.passages.passages().map(|tokens| tokens.len() as u64).sum(),
-            role: SpeakerRole::of(&row.passages.speakers),
+            role,
+            said_back: self.of_asker && role == SpeakerRole::Assistant,
             asks: row.passages.passages().last().and_then(<[u16]>::last) == Some(&QUESTION_MARK),
             of_another: !self.named.is_empty() && !is_named,
             happened,
