@@ -239,8 +239,6 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(runs::read, runs::cancel))
         .routes(routes!(events::of_run))
         .routes(routes!(runs::talents))
-        .routes(routes!(runs::approvals))
-        .routes(routes!(runs::decide))
         .routes(routes!(transfer::export))
         .routes(routes!(transfer::import))
         .routes(routes!(channels::list))

@@ -69,39 +69,6 @@ fn rejected(receipt: api::run::RunReceipt) -> Problem {
     Problem::new(status, ErrorCode::named(code), reason)
 }
 
-/// Calls of tools that wait for a person, oldest first.
-#[utoipa::path(
-    get, path = "/api/approvals", tag = "runs", operation_id = "list_approvals",
-    responses((status = 200, description = "What waits, and what was said to it", body = ApprovalsAnswer)),
-)]
-pub(super) async fn approvals(State(app): State<App>, Asker(caller): Asker) -> Reply {
-    app.reply(caller, ApprovalsRequest {}).await
-}
-
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct DecideBody {
-    /// Let the run make this call, once.
-    approve: bool,
-}
-
-/// Says yes or no to a call that waits: for this call of this run, with exactly its arguments.
-#[utoipa::path(
-    post, path = "/api/approvals/{id}", tag = "runs", operation_id = "decide_approval",
-    params(("id" = String, Path, description = "As the list shows it")),
-    request_body = DecideBody,
-    responses((status = 200, description = "The call", body = ApprovalView)),
-)]
-pub(super) async fn decide(
-    State(app): State<App>,
-    Asker(caller): Asker,
-    Name(id): Name,
-    body: Body,
-) -> Reply {
-    let DecideBody { approve } = body.read()?;
-    app.reply(caller, DecideRequest { id, approve }).await
-}
-
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(default, deny_unknown_fields)]
