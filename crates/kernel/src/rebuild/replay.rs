@@ -6,7 +6,7 @@ use super::read_ahead::{AheadEntry, read_ahead};
 use super::{StoredEntry, is_damage, is_marker, marker, stored};
 use crate::batch::{Batch, Hooks, ProgressFn};
 use crate::error::{Error, Result};
-use crate::store::{DamageNote, Side, Storage, StoreReader, View, WriteSet};
+use crate::store::{DamageNote, SCRUB_KEY, Side, Space, Storage, StoreReader, View, WriteSet};
 
 /// Derives what the live side lacks: entries that were safe in the ledger when their derived rows were not.
 pub(crate) fn replay(
@@ -18,6 +18,9 @@ pub(crate) fn replay(
     let reader = storage.reader()?;
     let view = View::new(&*reader, live);
     let (mut done, total) = (view.counters()?.size, view.last_seq()?);
+    // Rows that were there before may hold what an entry below erases, also where its body is gone already: the crash
+    // took the derived rows of the erasure, and the row that asked for a rewrite with them.
+    let was_made_before = done > 0;
     drop(reader);
     let preparers = hooks.preparers();
     read_ahead(storage, &preparers, (done + 1, total), |entries| {
@@ -25,8 +28,11 @@ pub(crate) fn replay(
             progress(done, total);
             let slice = entries.slice()?;
             let reader = storage.reader()?;
-            let staged = derived(&*reader, live, hooks, &slice)?;
+            let mut staged = derived(&*reader, live, hooks, &slice)?;
             drop(reader);
+            if was_made_before && !staged.erased.is_empty() {
+                staged.rows.put(Space::Engine, SCRUB_KEY.to_vec(), Vec::new());
+            }
             storage.commit(&staged.rows)?;
             hooks.committed();
             done += slice.len() as u64;

@@ -193,9 +193,15 @@ mod tests {
                 "How did my talks about the message store in",
             ),
             ("Please summarise the migration to redb-4", "Please the migration to redb-4"),
-            ("Can you give me a summary of how we secured the login?", "Can you me a of how we secured the login"),
+            (
+                "Can you give me a summary of how we secured the login?",
+                "Can you me a of how we secured the login",
+            ),
             ("In which order did Ada visit the towns?", "In which did Ada visit the towns"),
-            ("Kannst du den Umzug zusammenfassen? Eine Zusammenfassung von allem", "Kannst du den Umzug zusammenfassen Eine Zusammenfassung von allem"),
+            (
+                "Kannst du den Umzug zusammenfassen? Eine Zusammenfassung von allem",
+                "Kannst du den Umzug zusammenfassen Eine Zusammenfassung von allem",
+            ),
         ] {
             assert_eq!(topic_of_history(question).as_deref(), Some(topic), "{question}");
         }
