@@ -29,7 +29,9 @@ pub(crate) fn run(trial: &mut Trial) -> Outcome {
     home.ok(&["--now", "2026-06-15T12:00:00Z", "save", "right again", "words"])?;
     let export = home.ok(&["export"])?;
     let dated = export.lines().find(|line| line.contains("right again"));
-    if !dated.is_some_and(|line| line.contains("2026-06-15T12:00:00") || line.contains("1781524800000")) {
+    if !dated
+        .is_some_and(|line| line.contains("2026-06-15T12:00:00") || line.contains("1781524800000"))
+    {
         return Err(format!("a save under a right clock is dated {dated:?}"));
     }
     home.ok(&["verify"])?;

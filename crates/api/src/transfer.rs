@@ -36,6 +36,9 @@ pub struct ExportReport {
     pub edges: u64,
     pub sessions: u64,
     pub prompts: u64,
+    /// Memories that are damaged and were left out.
+    #[serde(default)]
+    pub lost: u64,
 }
 
 /// What was written as a folder of notes.

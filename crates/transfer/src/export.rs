@@ -68,7 +68,7 @@ pub fn jsonl(
         lines.edges(reading, selection, head)
     })?;
     lines.prompts(reading, selection)?;
-    let ExportReport { memories, edges, sessions, prompts } = lines.exported;
+    let ExportReport { memories, edges, sessions, prompts, .. } = lines.exported;
     lines.write(&ExportLine::End(EndLine { memories, edges, sessions, prompts }))?;
     lines.out.flush().map_err(|error| Error::Io { what: "the export".into(), error })?;
     Ok(lines.exported)
@@ -136,6 +136,7 @@ impl Lines<'_> {
             }
         }
         if first.as_ref().is_some_and(|line| line.versions.is_empty()) {
+            self.exported.lost += 1;
             return Ok(());
         }
         self.exported.memories += 1;

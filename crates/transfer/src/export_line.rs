@@ -155,9 +155,17 @@ pub(super) struct EndLine {
     pub(super) prompts: u64,
 }
 
+/// Nothing where an entry does not read: what lies beside the damage is exported all the same.
+fn unless_damaged<T>(found: kernel::Result<Option<T>>) -> Result<Option<T>> {
+    match found {
+        Err(kernel::Error::Corrupt { .. }) => Ok(None),
+        found => Ok(found?),
+    }
+}
+
 /// A name for a store that no other store has: a digest of its first entry. `None` while it is empty.
 pub(super) fn store_name(reading: &Reading) -> Result<Option<String>> {
-    let first = reading.view().entry_bytes(1)?;
+    let first = unless_damaged(reading.view().entry_bytes(1))?;
     Ok(first.map(|entry| {
         let digest = Digest::of("cortex/store/1", &[&entry]);
         kernel::digest::encode_hex(&digest.as_bytes()[..12])
@@ -166,7 +174,7 @@ pub(super) fn store_name(reading: &Reading) -> Result<Option<String>> {
 
 /// The origin of what an earlier import wrote.
 pub(super) fn origin_of(reading: &Reading, seq: u64) -> Result<Option<String>> {
-    let entry = reading.view().entry(seq)?;
+    let entry = unless_damaged(reading.view().entry(seq))?;
     let key = entry.and_then(|entry| entry.idempotency).map(|made| made.key);
     Ok(key.as_deref().and_then(origin::of_key).map(str::to_owned))
 }

@@ -22,7 +22,7 @@ use crate::wiring::streams;
 ///
 /// Archived memories are part of an export, forgotten ones only with --all, erased ones never.
 ///
-/// JSON (with -o): {format, path, memories, edges} and {sessions, prompts} or {written, unchanged, removed, kept,
+/// JSON (with -o): {format, path, memories, edges} and {sessions, prompts, lost} or {written, unchanged, removed, kept,
 /// kept_files}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
@@ -53,17 +53,19 @@ enum ExportFormat {
 pub(crate) fn run(args: &ExportArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     let request = ExportRequest { project: args.project.clone(), all: args.all };
     let Some(given) = &args.output else {
-        streams::export_lines(inv, request, out)?;
+        let report = streams::export_lines(inv, request, out)?;
+        say_lost(report.lost, out);
         return out.flush();
     };
     let (path, shown) = (inv.path(given), given.display().to_string());
     match args.format {
         ExportFormat::Jsonl => {
-            let ExportReport { memories, edges, sessions, prompts } =
+            let ExportReport { memories, edges, sessions, prompts, lost } =
                 streams::export_file(inv, request, &path, out)?;
+            say_lost(lost, out);
             let view = json!({
                 "format": "jsonl", "path": shown, "memories": memories, "edges": edges,
-                "sessions": sessions, "prompts": prompts,
+                "sessions": sessions, "prompts": prompts, "lost": lost,
             });
             out.either(
                 &view,
@@ -91,5 +93,13 @@ pub(crate) fn run(args: &ExportArgs, inv: &Invocation, out: &mut Output) -> Comm
                 ),
             )
         }
+    }
+}
+
+fn say_lost(lost: u64, out: &Output) {
+    if lost > 0 {
+        out.say(format_args!(
+            "{lost} memories are damaged and were left out: `cortex verify` names them, a backup has them"
+        ));
     }
 }
