@@ -15,7 +15,7 @@ use crossterm::event::{self, Event as TerminalEvent, MouseButton, MouseEventKind
 use ratatui::layout::Position;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::Surroundings;
+use crate::TuiSurroundings;
 use crate::ask::{Answerer, Request, StatusView};
 use crate::screen::{TerminalScreen, copy};
 use crate::state::{Drawn, Event, State};
@@ -59,7 +59,7 @@ impl Answerer for ClientPool {
 pub(super) fn run(
     asked: &Arc<impl Answerer>,
     actor: &str,
-    around: &Surroundings<'_>,
+    around: &TuiSurroundings<'_>,
     theme: Theme,
 ) -> Result<()> {
     let now = around.now;

@@ -7,7 +7,7 @@ import { card, empty, fillIn, heading, memoryRow, when } from '../lib/parts.js';
 import { growthPlot } from '../lib/plot.js';
 import { go } from '../lib/router.js';
 import { project } from '../lib/state.js';
-import { bytes, count, counted, shortRoot } from '../lib/text.js';
+import { bytes, capital, count, counted, shortRoot } from '../lib/text.js';
 import { who } from '../lib/feed.js';
 import { setUp } from './set_up.js';
 
@@ -144,7 +144,7 @@ async function healthRows(stats, signal) {
     ['good', 'Store', `${bytes(stats.file_bytes)}, ${counted(stats.entries, 'entry', 'entries')}, last `, stats.last_entry_at],
     [ready.warmup.state === 'warm' ? 'good' : 'warn', 'Mind', ready.warmup.last_error || ready.warmup.state],
   ];
-  for (const [name, state] of Object.entries(ready.services)) rows.push([state === 'running' ? 'good' : 'bad', `Service ${name}`, String(state)]);
+  for (const [name, state] of Object.entries(ready.services)) rows.push([state === 'running' ? 'good' : 'bad', capital(name), String(state)]);
   return h('ul', { class: 'health' }, rows.map(([state, name, words, at]) => h('li', {},
     h('span', { class: `dot ${state}`, role: 'img', 'aria-label': state === 'good' ? 'well' : 'look here' }), h('b', {}, name),
     h('span', { class: 'quiet' }, words, at && when(at)))));
