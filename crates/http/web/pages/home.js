@@ -98,7 +98,7 @@ function tileRow(total, signal) {
   const row = h('div', { class: 'tiles' }, tile('memories', 'Memories', '/memories', count(total)), tile('told', 'Told to agents', '/told', '…'),
     tile('agents', 'Agents at work', '/sessions', '…'), tile('spent', 'Spent today', '/budget', '…'));
   void get('/api/tellings', { limit: 1 }, signal).then(({ newest, tellings }) => fillTile(row, 'told', count(newest), tellings[0] ? [`last `, when(tellings[0].at)] : 'since it was started'), () => {});
-  void getPage('/api/sessions', { live: true, limit: 1 }, signal).then((sessions) => fillTile(row, 'agents', count(sessions.total), sessions.data[0]?.agent ?? 'none right now'), () => {});
+  void getPage('/api/sessions', { live: true, limit: 1 }, signal).then((sessions) => fillTile(row, 'agents', count(sessions.total), sessions.data[0] ? sessions.data[0].agent || sessions.data[0].id : 'none right now'), () => {});
   void get('/api/budget', { limit: 1 }, signal).then((budget) => fillTile(row, 'spent', `$${budget.dollars.toFixed(2)}`, budget.kill_switch ? 'models are switched off' : budget.provider ? counted(budget.tokens, 'token') : 'no model is needed'), () => {});
   return row;
 }

@@ -68,12 +68,15 @@ export async function open({ path, query, signal }) {
     a: (focus) => { const item = focused(focus); if (item) void act(item.archived ? 'restore' : 'archive', [item], reload); },
     e: (focus) => { if (focus?.dataset.id) go(`/m/${focus.dataset.id}/edit`); },
   });
+  // Tags of many memories take a moment; the list does not wait for them.
+  const choices = h('div', {}, filterBar(path, query, Boolean(text), known.tags));
+  void tags.then((now) => { if (!signal.aborted && now.length > 0) show(choices, filterBar(path, query, Boolean(text), now)); });
   const place = project() ? ` in ${project()}` : '';
   return [
     heading(text ? 'Search' : 'Memories', {
       sub: text ? `${counted(list.total, 'hit')} for “${text}”${place}, ${took} ms` : `${counted(list.total, 'memory', 'memories')}${place}`,
     }),
-    filterBar(path, query, Boolean(text), text ? known.tags : await tags), bar,
+    choices, bar,
     text && list.total > 0 && list.items.every((/** @type {any} */ item) => item.level === 'weak') && h('p', { class: 'note' }, 'None of these surely answers it. The nearest first:'),
     list.total === 0 ? nothing(text, chosen) : h('div', { class: 'card list-card' }, view.element),
   ];
