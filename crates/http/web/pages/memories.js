@@ -69,8 +69,9 @@ export async function open({ path, query, signal }) {
     e: (focus) => { if (focus?.dataset.id) go(`/m/${focus.dataset.id}/edit`); },
   });
   // Tags of many memories take a moment; the list does not wait for them.
-  const choices = h('div', {}, filterBar(path, query, Boolean(text), known.tags));
-  void tags.then((now) => { if (!signal.aborted && now.length > 0) show(choices, filterBar(path, query, Boolean(text), now)); });
+  const drawn = known.tags;
+  const choices = h('div', {}, filterBar(path, query, Boolean(text), drawn));
+  void tags.then((now) => { if (!signal.aborted && now !== drawn) show(choices, filterBar(path, query, Boolean(text), now)); });
   const place = project() ? ` in ${project()}` : '';
   return [
     heading(text ? 'Search' : 'Memories', {
