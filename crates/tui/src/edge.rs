@@ -193,8 +193,11 @@ impl ReaderPause {
             thread::park_timeout(READ_WAIT);
             return Ok(None);
         }
-        let _reading = self.terminal.lock().unwrap_or_else(PoisonError::into_inner);
-        if event::poll(READ_WAIT)? { event::read().map(Some) } else { Ok(None) }
+        let reading = self.terminal.lock().unwrap_or_else(PoisonError::into_inner);
+        let read = event::poll(READ_WAIT)
+            .and_then(|has_come| if has_come { event::read().map(Some) } else { Ok(None) });
+        drop(reading);
+        read
     }
 }
 
