@@ -22,6 +22,7 @@ try {
   if (!process.env.CORTEX_WEB_URL && !process.env.EMPTY) {
     writeSessions(daemon.home);
     await seed(session.ask);
+    for (const asked of ['why is the import slow', 'who may see customer data', 'cache keys']) await session.ask(`/api/search?q=${encodeURIComponent(asked)}&limit=3`);
     await session.ask('/api/past/read', { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' });
   }
   if (first !== '--all') {

@@ -290,7 +290,7 @@ fn a_memory_is_edited_in_the_editor_and_taken_back() {
     // An editor that fails changes nothing, and says so.
     std::fs::write(&editor, "#!/bin/sh\nexit 3\n").unwrap();
     session.press("e");
-    session.until_shown("nothing was changed");
+    session.until_shown("ended with exit status: 3");
     session.press("q");
     session.until_shown("Recent memories");
     session.press_to_leave("q");

@@ -15,7 +15,7 @@ use crossterm::event::{self, Event as TerminalEvent, MouseButton, MouseEventKind
 use ratatui::layout::Position;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::Surroundings;
+use crate::TuiSurroundings;
 use crate::ask::{Answerer, Request, StatusView};
 use crate::screen::{TerminalScreen, copy};
 use crate::state::{Drawn, Event, State};
@@ -59,7 +59,7 @@ impl Answerer for ClientPool {
 pub(super) fn run(
     asked: &Arc<impl Answerer>,
     actor: &str,
-    around: &Surroundings<'_>,
+    around: &TuiSurroundings<'_>,
     theme: Theme,
 ) -> Result<()> {
     let now = around.now;
@@ -193,8 +193,11 @@ impl ReaderPause {
             thread::park_timeout(READ_WAIT);
             return Ok(None);
         }
-        let _reading = self.terminal.lock().unwrap_or_else(PoisonError::into_inner);
-        if event::poll(READ_WAIT)? { event::read().map(Some) } else { Ok(None) }
+        let reading = self.terminal.lock().unwrap_or_else(PoisonError::into_inner);
+        let read = event::poll(READ_WAIT)
+            .and_then(|has_come| if has_come { event::read().map(Some) } else { Ok(None) });
+        drop(reading);
+        read
     }
 }
 

@@ -34,7 +34,7 @@ use client::pool::ClientPool;
 use proof::memory::Millis;
 
 /// What the interface needs of the program around it.
-pub struct Surroundings<'a> {
+pub struct TuiSurroundings<'a> {
     /// The clock.
     pub now: &'a dyn Fn() -> Result<Millis>,
     /// Opens a memory in the person's editor and saves it; what went wrong, in words.
@@ -43,14 +43,14 @@ pub struct Surroundings<'a> {
     pub is_plain: bool,
 }
 
-impl std::fmt::Debug for Surroundings<'_> {
+impl std::fmt::Debug for TuiSurroundings<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Surroundings").field("is_plain", &self.is_plain).finish_non_exhaustive()
+        f.debug_struct("TuiSurroundings").field("is_plain", &self.is_plain).finish_non_exhaustive()
     }
 }
 
 /// Runs the interface until somebody ends it.
-pub fn run(pool: ClientPool, around: &Surroundings<'_>) -> Result<()> {
+pub fn run(pool: ClientPool, around: &TuiSurroundings<'_>) -> Result<()> {
     let actor = api::Handle::actor(&pool).to_owned();
     edge::run(&Arc::new(pool), &actor, around, Theme { is_plain: around.is_plain })
 }

@@ -7,7 +7,7 @@ import { card, empty, fillIn, heading, memoryRow, when } from '../lib/parts.js';
 import { growthPlot } from '../lib/plot.js';
 import { go } from '../lib/router.js';
 import { project } from '../lib/state.js';
-import { bytes, count, counted, shortRoot } from '../lib/text.js';
+import { bytes, capital, count, counted, shortRoot } from '../lib/text.js';
 import { who } from '../lib/feed.js';
 import { setUp } from './set_up.js';
 
@@ -98,7 +98,7 @@ function tileRow(total, signal) {
   const row = h('div', { class: 'tiles' }, tile('memories', 'Memories', '/memories', count(total)), tile('told', 'Told to agents', '/told', '…'),
     tile('agents', 'Agents at work', '/sessions', '…'), tile('spent', 'Spent today', '/budget', '…'));
   void get('/api/tellings', { limit: 1 }, signal).then(({ newest, tellings }) => fillTile(row, 'told', count(newest), tellings[0] ? [`last `, when(tellings[0].at)] : 'since it was started'), () => {});
-  void getPage('/api/sessions', { live: true, limit: 1 }, signal).then((sessions) => fillTile(row, 'agents', count(sessions.total), sessions.data[0]?.agent ?? 'none right now'), () => {});
+  void getPage('/api/sessions', { live: true, limit: 1 }, signal).then((sessions) => fillTile(row, 'agents', count(sessions.total), sessions.data[0] ? sessions.data[0].agent || sessions.data[0].id : 'none right now'), () => {});
   void get('/api/budget', { limit: 1 }, signal).then((budget) => fillTile(row, 'spent', `$${budget.dollars.toFixed(2)}`, budget.kill_switch ? 'models are switched off' : budget.provider ? counted(budget.tokens, 'token') : 'no model is needed'), () => {});
   return row;
 }
@@ -144,7 +144,7 @@ async function healthRows(stats, signal) {
     ['good', 'Store', `${bytes(stats.file_bytes)}, ${counted(stats.entries, 'entry', 'entries')}, last `, stats.last_entry_at],
     [ready.warmup.state === 'warm' ? 'good' : 'warn', 'Mind', ready.warmup.last_error || ready.warmup.state],
   ];
-  for (const [name, state] of Object.entries(ready.services)) rows.push([state === 'running' ? 'good' : 'bad', `Service ${name}`, String(state)]);
+  for (const [name, state] of Object.entries(ready.services)) rows.push([state === 'running' ? 'good' : 'bad', capital(name), String(state)]);
   return h('ul', { class: 'health' }, rows.map(([state, name, words, at]) => h('li', {},
     h('span', { class: `dot ${state}`, role: 'img', 'aria-label': state === 'good' ? 'well' : 'look here' }), h('b', {}, name),
     h('span', { class: 'quiet' }, words, at && when(at)))));

@@ -15,6 +15,8 @@ import { armBars } from './arms.js';
 /** @typedef {import('../lib/shapes.js').Hit} Hit */
 
 const HITS = 50;
+/** Hits that hardly fit and are shown all the same; the others are one click away. */
+const WEAK_SHOWN = 10;
 const PAGE = 100;
 const TAGS = 100;
 /** How long tags are taken for current. */
@@ -68,14 +70,19 @@ export async function open({ path, query, signal }) {
     a: (focus) => { const item = focused(focus); if (item) void act(item.archived ? 'restore' : 'archive', [item], reload); },
     e: (focus) => { if (focus?.dataset.id) go(`/m/${focus.dataset.id}/edit`); },
   });
+  // Tags of many memories take a moment; the list does not wait for them.
+  const drawn = known.tags;
+  const choices = h('div', {}, filterBar(path, query, Boolean(text), drawn));
+  void tags.then((now) => { if (!signal.aborted && now !== drawn) show(choices, filterBar(path, query, Boolean(text), now)); });
   const place = project() ? ` in ${project()}` : '';
   return [
     heading(text ? 'Search' : 'Memories', {
       sub: text ? `${counted(list.total, 'hit')} for “${text}”${place}, ${took} ms` : `${counted(list.total, 'memory', 'memories')}${place}`,
     }),
-    filterBar(path, query, Boolean(text), text ? known.tags : await tags), bar,
+    choices, bar,
     text && list.total > 0 && list.items.every((/** @type {any} */ item) => item.level === 'weak') && h('p', { class: 'note' }, 'None of these surely answers it. The nearest first:'),
     list.total === 0 ? nothing(text, chosen) : h('div', { class: 'card list-card' }, view.element),
+    list.hidden > 0 && h('p', { class: 'note' }, h('a', { href: `${path}?${new URLSearchParams({ ...chosen, all: '1' })}` }, `${counted(list.hidden, 'more hit')} that hardly fit`)),
   ];
 }
 
@@ -111,7 +118,9 @@ async function found(text, filters, chosen, signal) {
   const hits = await get('/api/search', { q: text, ...filters, since, as_of: asOf, limit: HITS, quiet: true }, signal);
   if (chosen.sort === 'newest') hits.sort((a, b) => b.created_at.localeCompare(a.created_at));
   if (chosen.sort === 'oldest') hits.sort((a, b) => a.created_at.localeCompare(b.created_at));
-  return { items: hits, total: hits.length, load: async () => /** @type {any[]} */ ([]) };
+  let weak = 0;
+  const shown = chosen.all ? hits : hits.filter((hit) => hit.level !== 'weak' || (weak += 1) <= WEAK_SHOWN);
+  return { items: shown, total: shown.length, hidden: hits.length - shown.length, load: async () => /** @type {any[]} */ ([]) };
 }
 
 /**
@@ -124,7 +133,7 @@ async function listed(filters, chosen, signal) {
   const first = await getPage('/api/observations', { ...query, limit: PAGE }, signal);
   const oldest = chosen.sort === 'oldest';
   const load = memoryPages(query, first.total, oldest, signal);
-  return { items: oldest ? await load(0, PAGE) : first.data, total: first.total, load };
+  return { items: oldest ? await load(0, PAGE) : first.data, total: first.total, hidden: 0, load };
 }
 
 /**

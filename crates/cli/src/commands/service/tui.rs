@@ -35,7 +35,7 @@ pub(crate) fn run(_: &TuiArgs, globals: &GlobalArgs, env: &CommandEnv) -> Comman
     let caller = caller(globals, &env.variables, &env.cwd, None)?;
     let pool = ClientPool::new(DaemonPlace::new(&folder).waiting(wait(globals)), caller.info())?;
     let actor = caller.actor.to_string();
-    let around = tui::Surroundings {
+    let around = tui::TuiSurroundings {
         now: &|| Ok(caller.now()?),
         edit: &|id| edited(&folder, &actor, id),
         is_plain: own_variable("NO_COLOR").is_some(),
