@@ -29,7 +29,6 @@ pub(super) const HELP: &[(&str, &[(&str, &str)])] = &[
             ("esc q", "back; q at the top quits"),
             ("tab", "next pane: recent / sessions, text / history / proof"),
             ("u", "take back the last change, wherever you are"),
-            ("Y N", "on Home: approve or deny the call of a tool that waits"),
             ("r", "ask again"),
             ("? F1", "this help"),
             ("ctrl-c", "quit"),

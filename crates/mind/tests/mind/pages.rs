@@ -168,7 +168,8 @@ fn a_page_is_written_anew_for_a_reason_and_for_nothing_else() {
     };
     cortex.add_edge(stamp(START + 2 * HOUR), edge).unwrap();
     let said = text(&mut page, &cortex, START + 2 * HOUR).unwrap();
-    assert!(said.contains("in redb, since 2026-01-01 instead of “The payment service keeps its ledger in PostgreSQL”"), "{said}");
+    let both = "in redb, since 2026-01-01 instead of “The payment service keeps its ledger in PostgreSQL”";
+    assert!(said.contains(both), "{said}");
     assert!(said.contains(&format!("[#{newer}, #{ledger}]")), "{said}");
     // A link between two of them is a reason too, and then none.
     let edge = EdgeDraft {
@@ -224,7 +225,8 @@ fn a_model_is_asked_once_for_each_change_and_its_words_are_checked() {
     assert!(prompt.user.contains(QUESTION) && prompt.user.contains("port 8443"), "{}", prompt.user);
     let answer = format!(
         "## Decisions\n- The payment service keeps its ledger in PostgreSQL [#{ledger}]\n\
-         ## Worth Knowing\n- It listens on port 8443 behind nginx [#{port}]\n- It retries a refund three times [#{refund}]"
+         ## Worth Knowing\n- It listens on port 8443 behind nginx [#{port}]\n\
+         - It retries a refund three times [#{refund}]"
     );
     let answered = Ok((answer, "tiny".to_owned()));
     let written = page.versions.answered("run-1", answered, &settings, now).unwrap();
