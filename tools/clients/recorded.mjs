@@ -46,6 +46,9 @@ const MEMORIES = [0, 1, 2].flatMap((round) =>
   ),
 );
 
+// Known before anybody works here, so that no session begins with it.
+MEMORIES[29] = ["bugfix", "The deploy hung without the VPN", "`make deploy` waits for ever unless the VPN is up."];
+
 /** A home of its own with `cortex` and the agents on PATH, thirty memories of the project, and `cortex init --yes`. */
 class Machine {
   constructor() {
@@ -117,6 +120,22 @@ const AGENTS = {
         ANTHROPIC_API_KEY: "recorded",
       }),
     goOn: ["--continue"],
+    touch: (machine) => ({
+      script: [
+        { tool: "Write", input: { file_path: path.join(machine.project, "src/cart/total.rs"), content: "// total\n" } },
+        { tool: "Bash", input: { command: "make deploy", description: "deploy" } },
+        { tool: "Bash", input: { command: "make deploy", description: "again" } },
+      ],
+      words: ["--permission-mode", "acceptEdits", "--allowedTools", "Bash(make deploy)"],
+      edits: true,
+    }),
+    work: () => [{ tool: "Bash", input: { command: "echo one two three", description: "say" } }],
+    compact: async (machine, model) => {
+      const ask = (prompt, words) => AGENTS.claude.ask(machine, model, prompt, ["--allowedTools", "Bash(echo:*)", ...words]);
+      await ask("Which format do thumbnails have?", []);
+      await ask("/compact", ["--continue"]);
+      return ask("Go on with the thumbnails", ["--continue"]);
+    },
   },
   codex: {
     name: "codex",
@@ -134,10 +153,27 @@ const AGENTS = {
         RECORDED_KEY: "recorded",
       }),
     goOn: ["resume", "--last"],
+    touch: () => {
+      const call = { tool: "exec_command", input: { cmd: "make deploy" } };
+      return { script: [call, call], words: [] };
+    },
+    work: () => [{ tool: "exec_command", input: { cmd: "echo one two three" } }],
+    compact: async (machine, model) => {
+      const ask = (prompt, words) => AGENTS.codex.ask(machine, model, prompt, words);
+      await ask("Which format do thumbnails have?", []);
+      return ask("Go on with the thumbnails", ["resume", "--last", "-c", "model_auto_compact_token_limit=1"]);
+    },
   },
   gemini: {
     name: "gemini-cli",
-    tool: (name) => name,
+    tool: (name) => `mcp_cortex_${name}`,
+    before: (machine) => {
+      // With an address of our own it would choose a way to log in that headless runs refuse.
+      const file = path.join(machine.home, ".gemini", "settings.json");
+      const settings = JSON.parse(fs.readFileSync(file, "utf8"));
+      settings.security = { auth: { selectedType: "gemini-api-key" } };
+      fs.writeFileSync(file, JSON.stringify(settings, null, 2));
+    },
     ask: (machine, model, prompt) =>
       machine.run("gemini", ["-m", "gemini-2.5-pro", "-p", prompt], {
         GEMINI_API_KEY: "recorded",
@@ -176,6 +212,11 @@ function told(body) {
   const { tools, ...said } = body;
   const all = texts(said).join("\n");
   return [...new Set(all.match(/^- #\d+ .*$/gm) ?? [])];
+}
+
+/** All that was said, without the client's own instructions and tools. */
+function conversation(body) {
+  return texts(body.messages ?? body.input ?? body.contents ?? []).join("\n");
 }
 
 /** What tools answered, as the model read it. */
@@ -231,13 +272,46 @@ async function scenario(key) {
     const seen = [...new Set(caller.requests.flatMap(({ body }) => results(body)))].join("\n");
     check(say("tools are called without a question"), seen.includes("thirty days") && !/haven't granted|permission|approval/i.test(seen), `${seen}\n${called.text}`);
     const found = machine.now("cortex", ["search", "Tried by a recorded model", "--json"]).out;
-    check(say("and what is saved is there"), found.includes("Tried by a recorded model"), found);
+    const hits = JSON.parse(found || "{}").hits ?? [];
+    check(say("and what is saved is there"), hits.some((hit) => hit.title === "Tried by a recorded model"), found);
     await caller.close();
 
+    if (agent.touch) await beforeTools(agent, key, machine, say);
+    if (agent.compact) await afterCompaction(agent, key, machine, say);
     if (agent.goOn) await tenPrompts(agent, key, machine, say);
   } finally {
     machine.end();
   }
+}
+
+/** What is known of a file or a command reaches the model with the tool's own answer, and once in a session. */
+async function beforeTools(agent, key, machine, say) {
+  const { script, words, edits } = agent.touch(machine);
+  const model = await new RecordingModel({ log: logOf(key, "tool"), script, answer: () => "done" }).listen();
+  agent.before?.(machine, model);
+  const ran = await agent.ask(machine, model, "Please go on", words);
+  const final = model.turns().at(-1)?.body ?? {};
+  const all = conversation(final);
+  const once = (text) => all.split(text).length === 2;
+  if (edits) {
+    check(say("before an edit it reads what is known of the file, once"), all.includes("Known about this file:") && once("rounds per line"), `${all.slice(-2_500)}\n${ran.text}`);
+  }
+  check(say("before a command it reads what is known of it, once"), all.includes("Known about this command:") && once("unless the VPN is up"), `${all.slice(-2_500)}\n${ran.text}`);
+  await model.close();
+}
+
+/** After the agent shortened its conversation it is told again what the session came to. */
+async function afterCompaction(agent, key, machine, say) {
+  const script = agent.work(machine);
+  const model = await new RecordingModel({
+    log: logOf(key, "compaction"), script, answer: () => "We will use thumbnails in WebP instead of PNG.",
+  }).listen();
+  agent.before?.(machine, model);
+  const ran = await agent.compact(machine, model);
+  const all = conversation(model.turns().at(-1)?.body ?? {});
+  check(say("after a compaction it reads what was decided"), all.includes("Said in this session, as decided:") && all.includes("WebP instead of PNG"), `${all.slice(-2_500)}\n${ran.text}`);
+  check(say("and which commands worked"), all.includes("Commands that worked:") && all.includes("- echo one two three"), all.slice(-2_500));
+  await model.close();
 }
 
 /** Ten prompts of one session, five of them answered by memory. */

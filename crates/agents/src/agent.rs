@@ -30,10 +30,11 @@ pub enum Agent {
     Continue,
     ClaudeDesktop,
     QwenCode,
+    Goose,
 }
 
 impl Agent {
-    pub const ALL: [Agent; 14] = [
+    pub const ALL: [Agent; 15] = [
         Agent::ClaudeCode,
         Agent::Codex,
         Agent::GeminiCli,
@@ -48,6 +49,7 @@ impl Agent {
         Agent::Continue,
         Agent::ClaudeDesktop,
         Agent::QwenCode,
+        Agent::Goose,
     ];
 
     /// The word on the command line and in hook commands.
@@ -67,6 +69,7 @@ impl Agent {
             Agent::Continue => "continue",
             Agent::ClaudeDesktop => "claude-desktop",
             Agent::QwenCode => "qwen-code",
+            Agent::Goose => "goose",
         }
     }
 
@@ -87,6 +90,7 @@ impl Agent {
             Agent::Continue => "cn",
             Agent::ClaudeDesktop => "claude-desktop",
             Agent::QwenCode => "qwen",
+            Agent::Goose => "goose",
         }
     }
 

@@ -343,7 +343,7 @@ impl Caller {
     }
 }
 
-/// Tools of the memory. Those of the past quote turns, which `Echo` does not have.
+/// Tools of the memory. Those of the past quote turns; `past_tools.rs` tries them.
 fn memory_tools() -> impl Iterator<Item = &'static str> {
     tools::names().filter(|tool| !tool.starts_with("past_") && *tool != "mem_keep")
 }

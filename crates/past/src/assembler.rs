@@ -28,8 +28,8 @@ pub(crate) trait SegmentObserver {
 pub(crate) struct SliceOutcome {
     pub(crate) segments: BTreeMap<String, Vec<u8>>,
     pub(crate) changes: Vec<CatalogChange>,
-    /// Names of segments that others take the place of.
-    pub(crate) replaced: Vec<String>,
+    /// Segments that others take the place of.
+    pub(crate) replaced: Vec<digests::Digest32>,
 }
 
 impl SliceOutcome {
@@ -85,7 +85,7 @@ pub(crate) fn packed(
         digest: digests::of_bytes(&bytes),
         first_item,
         items: items.len() as u64,
-        raw_bytes: items.iter().map(|item| segment::encoded(item).len() as u64).sum(),
+        raw_bytes: items.iter().map(|item| segment::encoded_bytes(item) as u64).sum(),
         bytes: bytes.len() as u64,
         first_turn,
         last_turn,
@@ -350,7 +350,7 @@ impl<'a> Assembler<'a> {
             .iter()
             .find(|row| row.identity == identity)
             .map(|row| (key.clone(), row.turn));
-        let place = fresh.or_else(|| self.parts.catalog.place(identity).cloned());
+        let place = fresh.or_else(|| self.parts.catalog.place(identity));
         match place {
             Some((owner, turn)) if owner == key => {
                 open.cursor = TurnCursor::Turn(turn);
@@ -468,16 +468,16 @@ impl<'a> Assembler<'a> {
         open.is_dirty = true;
         open.row.info.meet(item.at);
         if let Some(at) = same_answer(&open.items, &item) {
-            let before = segment::encoded(&open.items[at]).len();
+            let before = segment::encoded_bytes(&open.items[at]);
             join(&mut open.items[at], &item, self.parts.counts);
-            open.raw_bytes = open.raw_bytes + segment::encoded(&open.items[at]).len() - before;
+            open.raw_bytes = open.raw_bytes + segment::encoded_bytes(&open.items[at]) - before;
             return Ok(());
         }
         if open.raw_bytes >= SEGMENT_BYTES_MAX {
             self.seal();
         }
         if let Some(open) = &mut self.current {
-            open.raw_bytes += segment::encoded(&item).len();
+            open.raw_bytes += segment::encoded_bytes(&item);
             open.items.push(item);
         }
         Ok(())
@@ -501,10 +501,9 @@ impl<'a> Assembler<'a> {
         if let Some(old) = open.reopened.take()
             && old.digest != digest
         {
-            let old = segment::name_of(&old.digest);
             // A segment of this very slice was never on disk.
-            if self.parts.slice.segments.remove(&old).is_none() {
-                self.parts.slice.replaced.push(old);
+            if self.parts.slice.segments.remove(&segment::name_of(&old.digest)).is_none() {
+                self.parts.slice.replaced.push(old.digest);
             }
         }
         self.parts.observer.made(&row, &open.row.info, &items);

@@ -165,7 +165,10 @@ pub(crate) struct Catalog {
     pub(crate) sessions: BTreeMap<SessionKey, SessionRow>,
     pub(crate) parts: Vec<PartName>,
     prompts: BTreeMap<SessionKey, Vec<PromptRow>>,
-    places: HashMap<u64, (SessionKey, u32)>,
+    /// Where each prompt is: the number of its session among `owners`, and its turn.
+    places: HashMap<u64, (u32, u32)>,
+    owners: Vec<SessionKey>,
+    owner_numbers: BTreeMap<SessionKey, u32>,
     log_bytes: u64,
     /// Bytes after the last rewrite.
     base_bytes: u64,
@@ -206,8 +209,9 @@ impl Catalog {
             }
             CatalogChange::Prompts(agent, id, rows) => {
                 let key = (agent, id);
+                let owner = self.owner(&key);
                 for row in &rows {
-                    self.places.entry(row.identity).or_insert_with(|| (key.clone(), row.turn));
+                    self.places.entry(row.identity).or_insert((owner, row.turn));
                 }
                 self.prompts.entry(key).or_default().extend(rows);
             }
@@ -225,9 +229,10 @@ impl Catalog {
 
     /// Forgets the prompts of some turns of a session.
     pub(crate) fn drop_prompts(&mut self, key: &SessionKey, is_gone: impl Fn(u32) -> bool) {
+        let number = self.owner_numbers.get(key).copied();
         if let Some(rows) = self.prompts.get_mut(key) {
             for row in rows.iter().filter(|row| is_gone(row.turn)) {
-                if self.places.get(&row.identity).is_some_and(|(owner, _)| owner == key) {
+                if self.places.get(&row.identity).is_some_and(|(owner, _)| Some(*owner) == number) {
                     self.places.remove(&row.identity);
                 }
             }
@@ -236,8 +241,21 @@ impl Catalog {
     }
 
     /// Where the turn with this prompt is.
-    pub(crate) fn place(&self, identity: u64) -> Option<&(SessionKey, u32)> {
-        self.places.get(&identity)
+    pub(crate) fn place(&self, identity: u64) -> Option<(SessionKey, u32)> {
+        let (owner, turn) = self.places.get(&identity)?;
+        Some((self.owners[*owner as usize].clone(), *turn))
+    }
+
+    /// The number of a session. A session that is gone keeps its number until the catalogue is opened anew.
+    fn owner(&mut self, key: &SessionKey) -> u32 {
+        if let Some(number) = self.owner_numbers.get(key) {
+            return *number;
+        }
+        let number =
+            u32::try_from(self.owners.len()).expect("sessions are fewer than the bytes of memory");
+        self.owners.push(key.clone());
+        self.owner_numbers.insert(key.clone(), number);
+        number
     }
 
     pub(crate) fn prompts_of(&self, key: &SessionKey) -> &[PromptRow] {
@@ -351,7 +369,7 @@ mod tests {
         let changes = [session("canary", 1), prompts];
         changes.iter().cloned().for_each(|change| catalog.apply(change));
         catalog.commit(&disk, &changes).unwrap();
-        assert_eq!(catalog.place(5), Some(&(key(), 1)));
+        assert_eq!(catalog.place(5), Some((key(), 1)));
         catalog.apply(CatalogChange::SessionGone(key().0, key().1));
         assert_eq!(catalog.place(5), None);
         catalog.rewrite(&disk).unwrap();

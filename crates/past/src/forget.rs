@@ -313,7 +313,7 @@ impl Past {
         let (mut rows, mut files) = (Vec::new(), Vec::new());
         let (mut from, mut bytes, mut first_item) = (0, 0, 0_u64);
         for at in 0..after.len() {
-            bytes += segment::encoded(&after[at]).len();
+            bytes += segment::encoded_bytes(&after[at]);
             if bytes >= SEGMENT_BYTES_MAX || at + 1 == after.len() {
                 let (segment, packed) =
                     packed(row, &prompts, first_item, revision, &after[from..=at]);

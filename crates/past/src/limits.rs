@@ -53,7 +53,13 @@ pub const TURNS_OF_SESSION: usize = 2;
 /// Bytes of a preview.
 pub const PREVIEW_BYTES_MAX: usize = 600;
 /// Postings in memory before they become a part of the index.
-pub const POSTINGS_MAX: usize = 4_000_000;
+pub const POSTINGS_MAX: usize = 2_000_000;
+/// Bytes of an output that went well whose words are counted.
+pub const OUTPUT_WORDS_BYTES_MAX: usize = 400;
+/// Bytes of what an edit removed, and of what it added, whose words are counted.
+pub const EDIT_WORDS_BYTES_MAX: usize = 1_000;
+/// Turns that are best by words, of which one search takes its hits.
+pub const RANKED_TURNS_MAX: usize = 512;
 /// Bytes of what was said in a turn that a hit holds.
 pub const TURN_BYTES_MAX: usize = 4_000;
 /// Files that a hit names.

@@ -16,11 +16,12 @@ use crate::citation::TurnReference;
 use crate::cleaner::cut;
 use crate::error::{Error, Result};
 use crate::limits::{
-    HIT_FILES_MAX, HITS_MAX, PREVIEW_BYTES_MAX, SEARCH_BLOCKS_MAX, TURN_BYTES_MAX, TURNS_OF_SESSION,
+    HIT_FILES_MAX, HITS_MAX, PREVIEW_BYTES_MAX, RANKED_TURNS_MAX, SEARCH_BLOCKS_MAX,
+    TURN_BYTES_MAX, TURNS_OF_SESSION,
 };
 use crate::session::{ItemBody, PastAgent, PastItem, SessionKind};
 use crate::store::Past;
-use crate::words::{self, WordScore, WordsQuestion};
+use crate::words::{self, TurnFilter, WordRanking, WordScore, WordsQuestion};
 
 /// Hits among which a session may have no more than [`TURNS_OF_SESSION`].
 const SPREAD_HITS: usize = 10;
@@ -123,31 +124,29 @@ impl Past {
         }
         let only =
             request.session.as_deref().map(|reference| self.session_key(reference)).transpose()?;
-        let rows: Vec<(&SessionKey, &SessionRow)> = self
-            .catalog
-            .sessions
-            .iter()
-            .filter(|(key, _)| only.as_ref().is_none_or(|only| only == *key))
-            .filter(|(key, _)| request.agent.is_none_or(|agent| agent == key.0))
-            .filter(|(_, row)| is_in_folder(&row.info, request.folder.as_deref()))
-            .collect();
-        let mut sessions = HashMap::new();
-        for (number, (_, row)) in rows.iter().enumerate() {
-            let number = u32::try_from(number).unwrap_or(u32::MAX);
-            sessions.extend(row.segments.iter().map(|segment| (segment.digest, number)));
-        }
+        let rows: Vec<(&SessionKey, &SessionRow)> = self.catalog.sessions.iter().collect();
+        let is_narrow = only.is_some() || request.agent.is_some() || request.folder.is_some();
+        let shown: Option<Vec<bool>> = is_narrow.then(|| {
+            let is_shown = |(key, row): &(&SessionKey, &SessionRow)| {
+                only.as_ref().is_none_or(|only| only == *key)
+                    && request.agent.is_none_or(|agent| agent == key.0)
+                    && is_in_folder(&row.info, request.folder.as_deref())
+            };
+            rows.iter().map(is_shown).collect()
+        });
         let asked = WordsQuestion {
             question: &question,
-            session_of: &|name| sessions.get(&name.digest).copied(),
-            is_shown: &|_, _, at| {
-                request.since.is_none_or(|since| at >= since)
-                    && request.until.is_none_or(|until| at < until)
+            filter: TurnFilter {
+                sessions: shown.as_deref(),
+                since: request.since,
+                until: request.until,
             },
             with_work: request.work,
+            most: RANKED_TURNS_MAX,
         };
-        let ranked = words::rank(&*self.disk, &self.parts, &asked)?;
-        let matches = ranked.len() as u64;
-        let mut ranked = self.with_meaning(&request.question, ranked, &asked, &rows)?;
+        let ranked = words::rank(&*self.disk, &self.parts, self.table(), &asked)?;
+        let matches = ranked.matches;
+        let mut ranked = self.with_meaning(&request.question, &ranked, &asked, &rows)?;
         let is_undone = |hit: &WordScore| rows[hit.session as usize].1.undone.contains(&hit.turn);
         for turn in &mut ranked {
             // What was taken back, and what an agent told another, is worth half.
@@ -175,18 +174,24 @@ impl Past {
     fn with_meaning(
         &self,
         text: &str,
-        by_words: Vec<WordScore>,
+        by_words: &WordRanking,
         asked: &WordsQuestion<'_>,
         rows: &[(&SessionKey, &SessionRow)],
     ) -> Result<Vec<RankedTurn>> {
         let model = StaticEmbedder::shared();
         let question = model.embed(text);
-        let near = words::near(&*self.disk, &self.parts, &question, asked, NEAR_TURNS)?;
-        let most = by_words.first().map_or(1, |hit| hit.score.max(1));
+        let (disk, table) = (&*self.disk, self.table());
+        let near = words::near(disk, &self.parts, table, &question, &asked.filter, NEAR_TURNS)?;
+        let most = by_words.best.first().map_or(1, |hit| hit.score.max(1));
         let mut all: Vec<RankedTurn> = by_words
-            .into_iter()
+            .best
+            .iter()
             .enumerate()
-            .map(|(at, hit)| RankedTurn { hit, words: Some((at + 1, hit.score)), meaning: None })
+            .map(|(at, hit)| RankedTurn {
+                hit: *hit,
+                words: Some((at + 1, hit.score)),
+                meaning: None,
+            })
             .collect();
         let mut looked_at: Vec<usize> = (0..all.len().min(WORD_TURNS)).collect();
         let places: HashMap<(u32, u32), usize> = all
@@ -194,18 +199,30 @@ impl Past {
             .enumerate()
             .map(|(at, turn)| ((turn.hit.session, turn.hit.turn), at))
             .collect();
+        let mut beyond = Vec::new();
         for turn in near {
+            let words = by_words.of(turn.document);
             match places.get(&(turn.session, turn.turn)) {
                 Some(place) if *place < WORD_TURNS => {}
                 Some(place) => looked_at.push(*place),
                 // It may have a word that was ruled out: the list of words tells only of the others.
-                None if !asked.question.excluded.is_empty() => {}
+                None if words.is_none() && !asked.question.excluded.is_empty() => {}
                 None => {
+                    let (score, terms) = words.unwrap_or_default();
                     let (session, turn, at) = (turn.session, turn.turn, turn.at);
-                    let hit = WordScore { session, turn, at, score: 0, terms: 0 };
+                    let hit = WordScore { session, turn, at, score, terms };
+                    if words.is_some() {
+                        beyond.push(all.len());
+                    }
                     looked_at.push(all.len());
                     all.push(RankedTurn { hit, words: None, meaning: None });
                 }
+            }
+        }
+        if !beyond.is_empty() {
+            let scores: Vec<u64> = beyond.iter().map(|place| all[*place].hit.score).collect();
+            for (place, rank) in beyond.into_iter().zip(by_words.ranks(&scores)) {
+                all[place].words = Some((rank, all[place].hit.score));
             }
         }
         looked_at.truncate(SEARCH_BLOCKS_MAX);

@@ -5,6 +5,8 @@
 //! one by one. A file is: a line that names the form, blocks, the footer as CBOR, four bytes of its length, the line
 //! again.
 
+use std::cell::RefCell;
+
 use minicbor::{Decode, Encode};
 
 use crate::digests::{self, Digest32};
@@ -86,9 +88,30 @@ pub(crate) fn name_of(digest: &Digest32) -> String {
     format!("{FOLDER}/{}/{hex}.seg", &hex[..2])
 }
 
+/// Counts what is written to it.
+struct ByteCount(usize);
+
+impl minicbor::encode::Write for ByteCount {
+    type Error = std::convert::Infallible;
+
+    fn write_all(&mut self, bytes: &[u8]) -> Result<(), Self::Error> {
+        self.0 += bytes.len();
+        Ok(())
+    }
+}
+
 /// Bytes that an item takes in a block.
-pub(crate) fn encoded(item: &PastItem) -> Vec<u8> {
-    minicbor::to_vec(item).expect("a vector takes every byte")
+pub(crate) fn encoded_bytes(item: &PastItem) -> usize {
+    let mut count = ByteCount(0);
+    minicbor::encode(item, &mut count).expect("counting takes every byte");
+    count.0
+}
+
+thread_local! {
+    /// What compresses is large, and making it costs more than a block does.
+    static COMPRESSOR: RefCell<zstd::bulk::Compressor<'static>> = RefCell::new(
+        zstd::bulk::Compressor::new(LEVEL).expect("the level is one that the library has"),
+    );
 }
 
 /// Packs a segment.
@@ -99,12 +122,13 @@ pub(crate) fn pack(draft: &SegmentDraft<'_>) -> Vec<u8> {
     let mut turns: Option<(u32, u32)> = None;
     let mut items = draft.items.iter().peekable();
     while let Some(item) = items.next() {
-        raw.extend_from_slice(&encoded(item));
+        minicbor::encode(item, &mut raw).expect("a vector takes every byte");
         let (first, last) = turns.unwrap_or((item.turn, item.turn));
         turns = Some((first.min(item.turn), last.max(item.turn)));
         if raw.len() >= BLOCK_BYTES_MAX || items.peek().is_none() {
-            let packed =
-                zstd::bulk::compress(&raw, LEVEL).expect("memory is compressed into memory");
+            let packed = COMPRESSOR
+                .with_borrow_mut(|compressor| compressor.compress(&raw))
+                .expect("memory is compressed into memory");
             let (first_turn, last_turn) = turns.take().unwrap_or_default();
             let length = u32::try_from(packed.len()).expect("a block is bounded");
             blocks.push(BlockRow { offset: bytes.len() as u64, length, first_turn, last_turn });

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
+use std::sync::OnceLock;
 
 use recall::analyze::{Analyzer, Language};
 
@@ -15,7 +16,7 @@ use crate::digests;
 use crate::disk::{FolderDisk, PastDisk};
 use crate::error::{Error, Result};
 use crate::segment;
-use crate::words::{self, Part, WordsBuilder};
+use crate::words::{self, Part, TurnTable, WordsBuilder};
 
 /// Says that something was begun; its first byte says what.
 const MARKER: &str = "unfinished";
@@ -39,6 +40,8 @@ pub struct Past {
     pub(crate) unfinished: Option<OpenWork>,
     /// The catalogue, or a part of the index, has to be made from segments.
     pub(crate) needs_rebuild: bool,
+    /// Which documents belong to which turns, once somebody asked. Whatever changes the catalogue or the parts drops it.
+    table: OnceLock<TurnTable>,
 }
 
 impl Past {
@@ -55,13 +58,19 @@ impl Past {
             analyzer: Analyzer::new(language),
             unfinished: None,
             needs_rebuild: false,
+            table: OnceLock::new(),
         };
         past.load()?;
         Ok(past)
     }
 
+    pub(crate) fn table(&self) -> &TurnTable {
+        self.table.get_or_init(|| TurnTable::new(&self.parts, &self.catalog.sessions))
+    }
+
     /// Reads the state from disk.
     pub(crate) fn load(&mut self) -> Result<()> {
+        self.table = OnceLock::new();
         let failed = |error| Error::file(&self.disk.path(MARKER), error);
         self.unfinished = match self.disk.read(MARKER) {
             Ok(bytes) if bytes.first() == Some(&b'f') => Some(OpenWork::Forgetting),
@@ -94,6 +103,7 @@ impl Past {
     pub(crate) fn begin(&mut self, what: OpenWork) -> Result<()> {
         let bytes = if what == OpenWork::Forgetting { b"forgetting" } else { &b"writing"[..] };
         self.unfinished = Some(what);
+        self.table = OnceLock::new();
         self.disk
             .write_all(&[(MARKER.to_owned(), bytes.to_vec())])
             .map_err(|error| Error::file(&self.disk.path(MARKER), error))
@@ -101,6 +111,7 @@ impl Past {
 
     /// Notes that it is done.
     pub(crate) fn end(&mut self) -> Result<()> {
+        self.table = OnceLock::new();
         self.unfinished = None;
         self.remove(&[MARKER.to_owned()])
     }
@@ -134,11 +145,14 @@ impl Past {
             .write_all(&files)
             .map_err(|error| Error::file(&self.disk.path(segment::FOLDER), error))?;
         self.catalog.commit(&*self.disk, &changes)?;
-        // A segment that is made again with the same bytes is replaced by itself.
-        let named = self.segment_names();
-        let replaced: Vec<String> =
-            slice.replaced.into_iter().filter(|name| !named.contains(name)).collect();
-        self.remove(&replaced)?;
+        if !slice.replaced.is_empty() {
+            // A segment that is made again with the same bytes is replaced by itself.
+            let mut replaced: BTreeSet<digests::Digest32> = slice.replaced.into_iter().collect();
+            for row in self.catalog.sessions.values().flat_map(|row| &row.segments) {
+                replaced.remove(&row.digest);
+            }
+            self.remove(&replaced.iter().map(segment::name_of).collect::<Vec<_>>())?;
+        }
         if let Some(digest) = new_part {
             self.parts.push(Part::open(&*self.disk, digest)?);
         }
@@ -179,10 +193,11 @@ impl Past {
         self.catalog.apply(change.clone());
         self.catalog.commit(&*self.disk, &[change])?;
         self.open_parts()?;
-        self.remove_strays()
+        self.remove(&self.stray_parts()?)
     }
 
     pub(crate) fn open_parts(&mut self) -> Result<()> {
+        self.table = OnceLock::new();
         let names = self.catalog.parts.iter();
         self.parts =
             names.map(|name| Part::open(&*self.disk, name.digest)).collect::<Result<_>>()?;
@@ -191,10 +206,7 @@ impl Past {
 
     /// Unlinks parts of the index, and segments, that the catalogue does not name.
     pub(crate) fn remove_strays(&self) -> Result<()> {
-        let parts: HashSet<String> =
-            self.catalog.parts.iter().map(|part| words::name_of(&part.digest)).collect();
-        let mut strays: Vec<String> =
-            self.list(words::FOLDER)?.into_iter().filter(|name| !parts.contains(name)).collect();
+        let mut strays = self.stray_parts()?;
         if self.unfinished.is_some() {
             let named = self.segment_names();
             strays.extend(
@@ -202,6 +214,12 @@ impl Past {
             );
         }
         self.remove(&strays)
+    }
+
+    fn stray_parts(&self) -> Result<Vec<String>> {
+        let parts: HashSet<String> =
+            self.catalog.parts.iter().map(|part| words::name_of(&part.digest)).collect();
+        Ok(self.list(words::FOLDER)?.into_iter().filter(|name| !parts.contains(name)).collect())
     }
 
     pub(crate) fn segment_names(&self) -> BTreeSet<String> {

@@ -104,7 +104,7 @@ use journal_tail::JournalTail;
 use shared_actor::WriteAllowance;
 use usage::PendingUses;
 
-pub use agent_past::{FollowScope, ToolFact, ToolIntent};
+pub use agent_past::FollowScope;
 pub use caller::{Caller, Environment, FixedEnvironment, SystemEnvironment};
 pub use delegate::Delegate;
 pub use error::{Error, Result};

@@ -431,6 +431,19 @@ fn a_session_begins_with_a_briefing_in_order_and_no_id_twice() {
     assert!(again.contains("Use WebP for thumbnails") && again.contains("Never push to main"));
 }
 
+#[test]
+fn a_session_that_goes_on_is_not_greeted_again() {
+    let home = Home::new();
+    home.save("rule", "Never push to main", "Changes go through a pull request.");
+    assert!(home.start("s1", SessionBeginning::Fresh).context.unwrap().contains("Never push"));
+    assert_eq!(home.start("s1", SessionBeginning::Resumed).context, None);
+    // One that began before Cortex was there is.
+    let text = home.start("s2", SessionBeginning::Resumed).context.unwrap();
+    assert!(text.contains("Never push"), "{text}");
+    let again = home.start("s1", SessionBeginning::Compacted).context.unwrap();
+    assert!(again.contains("Cortex keeps a memory") && again.contains("Never push"), "{again}");
+}
+
 // S31
 #[test]
 fn settings_that_cannot_be_read_are_told_at_the_start_of_a_session() {

@@ -49,7 +49,7 @@ pub(super) fn parse(agent: Agent, name: EventName, input: &[u8]) -> Result<HookE
         EventName::SessionStart => Happening::SessionStart(start(text(&["source"]).as_deref())),
         EventName::PromptSubmit => {
             let prompt = text(&["prompt"]).ok_or(HookError::Missing("prompt"))?;
-            Happening::PromptSubmit { prompt }
+            Happening::PromptSubmit { prompt: spoken(&prompt).to_owned() }
         }
         EventName::PreTool => {
             let (file, command) = touched(&value);
@@ -67,6 +67,18 @@ pub(super) fn parse(agent: Agent, name: EventName, input: &[u8]) -> Result<HookE
         }
     };
     Ok(HookEvent { session, happening })
+}
+
+/// The words of the person: Gemini CLI puts what hooks said before them, between tags.
+fn spoken(prompt: &str) -> &str {
+    let mut rest = prompt;
+    while let Some(inside) = rest.trim_start().strip_prefix("<hook_context>") {
+        match inside.split_once("</hook_context>") {
+            Some((_, after)) => rest = after.trim_start(),
+            None => break,
+        }
+    }
+    if rest.trim().is_empty() { prompt } else { rest }
 }
 
 /// The file that a tool is about to change, or the command that it is about to run.

@@ -159,6 +159,15 @@ fn gemini_wants_json_always_and_has_its_own_names() {
         "{\"hookSpecificOutput\":{\"hookEventName\":\"BeforeAgent\",\"additionalContext\":\"Known: \\\"a\\\"\\n\
          and b\"}}\n",
     );
+    // What the hook at the start of the session said stands before the words of the person.
+    check(
+        Agent::GeminiCli,
+        EventName::PromptSubmit,
+        &format!(r#"{{{base},"prompt":"<hook_context>Known: a</hook_context>\n\nWhich port?"}}"#),
+        r#"prompt Some("g") Which port?"#,
+        "{\"hookSpecificOutput\":{\"hookEventName\":\"BeforeAgent\",\"additionalContext\":\"Known: \\\"a\\\"\\n\
+         and b\"}}\n",
+    );
     check(
         Agent::GeminiCli,
         EventName::PreCompact,

@@ -22,6 +22,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 mod toml;
+mod yaml;
 
 pub use files::SetupError;
 pub use launch::Program;

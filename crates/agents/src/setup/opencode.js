@@ -91,6 +91,8 @@ export const Cortex = async ({ directory }) => {
     },
     "experimental.chat.system.transform": async (input, output) => {
       const session = input.sessionID;
+      // The small model that names a conversation needs no memory.
+      if (/title generator/i.test((output.system[0] ?? "").slice(0, 300))) return;
       const text = [contexts.get(session), nudges.get(session), tools.get(session)].filter(Boolean).join("\n\n");
       if (!text) return;
       // Some models take one system block only, so the text joins the last one.

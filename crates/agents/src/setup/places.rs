@@ -195,9 +195,14 @@ pub(super) fn places(agent: Agent, scope: Scope, at: &Surroundings) -> Option<Pl
             let folder = at.variable("QWEN_HOME").unwrap_or_else(|| at.home.join(".qwen"));
             with_skill(both(folder, "settings.json", None))
         }
+        (Agent::Goose, Scope::User) => both(goose(at), "config.yaml", None),
         (Agent::QwenCode, Scope::Project) => both(project(".qwen"), "settings.json", None),
         (
-            Agent::Windsurf | Agent::CopilotCli | Agent::Cline | Agent::ClaudeDesktop,
+            Agent::Windsurf
+            | Agent::CopilotCli
+            | Agent::Cline
+            | Agent::ClaudeDesktop
+            | Agent::Goose,
             Scope::Project,
         ) => return None,
     })
@@ -207,6 +212,20 @@ pub(super) fn places(agent: Agent, scope: Scope, at: &Surroundings) -> Option<Pl
 fn extension(at: &Surroundings, name: &str) -> PathBuf {
     let user = at.application_data().join("Code").join("User");
     user.join("globalStorage").join(name).join("settings")
+}
+
+/// Goose follows XDG on macOS too.
+fn goose(at: &Surroundings) -> PathBuf {
+    if let Some(root) = at.variable("GOOSE_PATH_ROOT") {
+        return root.join("config");
+    }
+    match at.system {
+        System::Windows => at.application_data().join("Block").join("goose").join("config"),
+        System::Linux | System::MacOs => {
+            let config = at.variable("XDG_CONFIG_HOME");
+            config.unwrap_or_else(|| at.home.join(".config")).join("goose")
+        }
+    }
 }
 
 /// Continue reads every file of a folder, so ours is one of its own.
@@ -290,6 +309,7 @@ mod tests {
             (Agent::Continue, "/h/.continue/mcpServers/cortex.json"),
             (Agent::ClaudeDesktop, "/h/.config/Claude/claude_desktop_config.json"),
             (Agent::QwenCode, "/h/.qwen/settings.json"),
+            (Agent::Goose, "/h/.config/goose/config.yaml"),
             (
                 Agent::Cline,
                 "/h/.config/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",

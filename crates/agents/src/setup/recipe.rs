@@ -9,7 +9,7 @@ use crate::hooks::EventName;
 use crate::setup::entry::{Entry, SettingsFault};
 use crate::setup::launch::{Launch, mark};
 use crate::setup::places::Places;
-use crate::setup::{json, toml};
+use crate::setup::{json, toml, yaml};
 
 /// Our name in every list of servers.
 pub(super) const SERVER: &str = "cortex";
@@ -19,6 +19,8 @@ pub(super) const SIGNATURE: &str = "Written by `cortex setup";
 const SIGNED_LINES: usize = 3;
 /// How Claude Code names all tools of our server in its list of what needs no question.
 const ALLOWED: &str = "mcp__cortex";
+/// Seconds that Goose waits for a tool.
+const GOOSE_SECONDS: u32 = 60;
 /// The tools that set-up gives, for agents that want to know them one by one.
 pub const CORE_TOOLS: [&str; 8] = [
     "mem_save",
@@ -55,6 +57,7 @@ pub(super) struct Target {
 pub(super) enum Content {
     Json(Vec<Entry>),
     Toml(Vec<Entry>),
+    Yaml(Vec<Entry>),
     /// A file that is ours alone.
     Whole(String),
 }
@@ -62,7 +65,7 @@ pub(super) enum Content {
 impl Content {
     pub(super) fn entries(&self) -> &[Entry] {
         match self {
-            Content::Json(entries) | Content::Toml(entries) => entries,
+            Content::Json(entries) | Content::Toml(entries) | Content::Yaml(entries) => entries,
             Content::Whole(_) => &[],
         }
     }
@@ -71,6 +74,7 @@ impl Content {
         match self {
             Content::Json(_) => json::read(text),
             Content::Toml(_) => toml::read(text),
+            Content::Yaml(entries) => yaml::read(text, entries),
             Content::Whole(_) => Ok(Value::from(text)),
         }
     }
@@ -79,6 +83,7 @@ impl Content {
         match self {
             Content::Json(entries) => json::add(text, entries),
             Content::Toml(entries) => toml::add(text, entries),
+            Content::Yaml(entries) => yaml::add(text, entries),
             Content::Whole(whole) => {
                 if text.is_empty() || is_signed(text) {
                     Ok(whole.clone())
@@ -97,6 +102,7 @@ impl Content {
         match self {
             Content::Json(entries) => json::remove(text, entries, made),
             Content::Toml(entries) => toml::remove(text, entries),
+            Content::Yaml(entries) => yaml::remove(text, entries),
             Content::Whole(_) => Ok(if is_signed(text) { String::new() } else { text.to_owned() }),
         }
     }
@@ -105,7 +111,7 @@ impl Content {
     pub(super) fn missing(&self, text: &str) -> Result<Vec<Vec<String>>, SettingsFault> {
         match self {
             Content::Json(entries) => json::missing(text, entries),
-            Content::Toml(_) | Content::Whole(_) => Ok(Vec::new()),
+            Content::Toml(_) | Content::Yaml(_) | Content::Whole(_) => Ok(Vec::new()),
         }
     }
 
@@ -131,6 +137,7 @@ pub(super) fn targets(agent: Agent, places: &Places, launch: &Launch) -> Vec<Tar
         candidates: places.servers.clone(),
         content: match agent {
             Agent::Codex => Content::Toml(vec![server(agent, launch)]),
+            Agent::Goose => Content::Yaml(vec![server(agent, launch)]),
             _ => Content::Json(vec![server(agent, launch)]),
         },
     }];
@@ -192,6 +199,13 @@ fn server(agent: Agent, launch: &Launch) -> Entry {
         }
         Agent::Cursor | Agent::Windsurf | Agent::ClaudeDesktop | Agent::Continue => {
             Entry::own(&["mcpServers", SERVER], plain)
+        }
+        Agent::Goose => {
+            let extension = json!({
+                "enabled": true, "type": "stdio", "name": SERVER, "description": "Memory that outlives sessions",
+                "cmd": program, "args": arguments, "envs": {}, "timeout": GOOSE_SECONDS,
+            });
+            Entry::own(&["extensions", SERVER], extension)
         }
         Agent::OpenCode => {
             let mut words = vec![program.clone()];

@@ -120,9 +120,9 @@ fn holds_ours(path: &Path) -> bool {
         || std::fs::read_to_string(path).is_ok_and(|text| text.contains(SERVER))
 }
 
-/// The program in a server's entry: `command` is a word, or a list of words whose first it is.
+/// The program in a server's entry: `command` (Goose: `cmd`) is a word, or a list of words whose first it is.
 fn program(server: &Value) -> Option<String> {
-    let command = server.get("command")?;
+    let command = server.get("command").or_else(|| server.get("cmd"))?;
     let word = command.as_str().or_else(|| command.get(0)?.as_str())?;
     Some(word.to_owned())
 }

@@ -23,7 +23,7 @@ use crate::error::Result;
 use crate::limits::{MINED_TURNS_MAX, PREVIEW_BYTES_MAX};
 use crate::session::{ItemBody, PastItem};
 use crate::store::Past;
-use crate::words::{self, WordsQuestion};
+use crate::words::{self, TurnFilter, WordsQuestion};
 
 pub use brief::SessionBrief;
 pub use day::{SessionSpan, TurnOutline, WorkSpan};
@@ -42,6 +42,8 @@ pub struct WorkScope {
     pub folder: Option<String>,
     pub since: Option<i64>,
     pub limit: usize,
+    /// Turns that are looked at; without it as many as a question may.
+    pub turns: Option<usize>,
 }
 
 /// The turns of one session that may hold an answer.
@@ -60,21 +62,16 @@ impl Past {
             return Ok(Vec::new());
         }
         let rows: Vec<(&SessionKey, &SessionRow)> = self.catalog.sessions.iter().collect();
-        let mut numbers = std::collections::HashMap::new();
-        for (number, (_, row)) in rows.iter().enumerate() {
-            let number = u32::try_from(number).unwrap_or(u32::MAX);
-            numbers.extend(row.segments.iter().map(|segment| (segment.digest, number)));
-        }
         let asked = WordsQuestion {
             question: &question,
-            session_of: &|name| numbers.get(&name.digest).copied(),
-            is_shown: &|_, _, at| scope.since.is_none_or(|since| at >= since),
+            filter: TurnFilter { since: scope.since, ..TurnFilter::default() },
             with_work: true,
+            most: scope.turns.unwrap_or(MINED_TURNS_MAX).min(MINED_TURNS_MAX),
         };
-        let ranked = words::rank(&*self.disk, &self.parts, &asked)?;
+        let ranked = words::rank(&*self.disk, &self.parts, self.table(), &asked)?;
         let mut order: Vec<u32> = Vec::new();
         let mut turns: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-        for hit in ranked.into_iter().take(MINED_TURNS_MAX) {
+        for hit in ranked.best {
             let of_session = turns.entry(hit.session).or_default();
             if of_session.is_empty() {
                 order.push(hit.session);

@@ -1,6 +1,7 @@
 //! Why this file is so: the turns that edited it, read it or spoke of it; and what edits took out of it.
 
 use super::{Candidate, WorkScope, citation, short};
+use crate::citation::TurnReference;
 use crate::cleaner::cut;
 use crate::error::Result;
 use crate::limits::SPAN_BYTES_MAX;
@@ -127,6 +128,20 @@ impl Past {
         found.sort_by(|one, other| (other.at, &one.reference).cmp(&(one.at, &other.reference)));
         found.truncate(scope.limit);
         Ok(found)
+    }
+
+    /// Whether a turn edited or read a file. One that is gone did not.
+    pub fn has_file(&self, reference: &str, path: &str) -> Result<bool> {
+        let named = TurnReference::parse(reference)?;
+        let Ok((key, _)) = self.find_session(&named.agent, &named.session, reference) else {
+            return Ok(false);
+        };
+        let asked = FileQuestion { path: path.to_owned(), ..FileQuestion::default() };
+        let items = self.items_of(key, named.turn)?;
+        Ok(items.iter().any(|item| match &item.body {
+            ItemBody::Edit { path, .. } | ItemBody::Read { path } => asked.is_same(path),
+            _ => false,
+        }))
     }
 
     fn of_file(&self, asked: &FileQuestion, scope: &WorkScope) -> Result<Vec<Candidate<'_>>> {

@@ -1,17 +1,20 @@
 //! Counts the words of turns while segments are made.
 //!
 //! What must stay true: the terms of a document are those that `recall`'s analyzer finds in its texts; a memo of words
-//! changes the time and never a term. What a child was told, summaries and outputs are work, not speech.
+//! changes the time and never a term. What a child was told, summaries and outputs are work, not speech. Of an output
+//! that went well, and of the text of an edit, only some bytes are counted: they are most of a history, and nobody
+//! looks for their middle.
 
 use foldhash::HashMap;
 use recall::analyze::{ANALYZER_VERSION, Analyzer};
 use recall::text::{FIELDS, FieldWeight, FieldWeights, TextField, impact};
 
-use super::part::{self, DocumentRow, Posting, PostingList, SegmentName};
-use super::sketches;
+use super::part::{DocumentRow, PartWriter, Posting, PostingList, SegmentName};
+use super::sketches::{self, SketchRows};
 use crate::assembler::SegmentObserver;
 use crate::catalog::SegmentRow;
-use crate::limits::POSTINGS_MAX;
+use crate::cleaner::cut;
+use crate::limits::{EDIT_WORDS_BYTES_MAX, OUTPUT_WORDS_BYTES_MAX, POSTINGS_MAX};
 use crate::session::{ItemBody, PastItem, SessionInfo, SessionKind};
 
 const TITLE: TextField = TextField::TITLE;
@@ -20,7 +23,9 @@ const PROMPT: TextField = TextField::TAGS;
 const PATH: TextField = TextField::SPEAKER;
 const WORK: TextField = TextField::ENTITIES;
 
-/// Words that are remembered with their terms. When there are more it starts over.
+/// Terms that are remembered from one part to the next. When there are more it starts over.
+const TERMS_KEPT_MAX: usize = 300_000;
+/// Words that are remembered with their terms.
 const MEMO_WORDS_MAX: usize = 200_000;
 /// A longer word is data and seldom comes again.
 const MEMO_WORD_BYTES_MAX: usize = 40;
@@ -44,38 +49,109 @@ const DEEDS: FieldWeights =
 #[derive(Debug)]
 pub(crate) struct WordsBuilder {
     analyzer: Analyzer,
-    terms: HashMap<Box<str>, u32>,
-    lists: Vec<PostingList>,
-    /// Words met before, with the numbers of their terms.
-    memo: HashMap<Box<str>, Box<[u32]>>,
+    dictionary: TermDictionary,
     segments: Vec<SegmentName>,
     documents: Vec<DocumentRow>,
-    postings: usize,
-    /// The sketches of each document, in order.
-    sketches: Vec<u8>,
-    /// For each term, where it stands among the terms of the document that was counted last with it.
+    /// In order of documents; a part wants them in order of terms.
+    postings: Vec<TermPosting>,
+    sketches: SketchRows,
+    open: OpenDocument,
+}
+
+/// Terms by number, and words met before with the numbers of their terms.
+#[derive(Debug, Default)]
+struct TermDictionary {
+    terms: HashMap<Box<str>, u32>,
+    memo: HashMap<Box<str>, MemoRow>,
+    memo_numbers: Vec<u32>,
+}
+
+/// Where the numbers of a word stand.
+#[derive(Clone, Copy, Debug)]
+struct MemoRow {
+    start: u32,
+    length: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct TermPosting {
+    term: u32,
+    posting: Posting,
+}
+
+/// The document whose words are counted.
+#[derive(Debug, Default)]
+struct OpenDocument {
+    /// Its number and one, so that zero is none.
+    number: u32,
+    lengths: [u32; FIELDS],
+    counts: Vec<(u32, [u32; FIELDS])>,
+    /// For each term, where it stands in `counts` of the document that had it last.
     places: Vec<TermPlace>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct TermPlace {
-    /// The number of the document after it, so that zero is none.
     document: u32,
-    at: usize,
+    at: u32,
+}
+
+impl OpenDocument {
+    fn count(&mut self, numbers: &[u32], field: TextField) {
+        for number in numbers {
+            let term = *number as usize;
+            if self.places.len() <= term {
+                self.places.resize(term + 1, TermPlace::default());
+            }
+            self.lengths[field.index()] += 1;
+            let place = &mut self.places[term];
+            if place.document != self.number {
+                let at = u32::try_from(self.counts.len()).unwrap_or(u32::MAX);
+                *place = TermPlace { document: self.number, at };
+                self.counts.push((*number, [0; FIELDS]));
+            }
+            self.counts[place.at as usize].1[field.index()] += 1;
+        }
+    }
+}
+
+impl TermDictionary {
+    fn number(&mut self, term: &str) -> u32 {
+        if let Some(number) = self.terms.get(term) {
+            return *number;
+        }
+        let number = u32::try_from(self.terms.len()).unwrap_or(u32::MAX);
+        self.terms.insert(term.into(), number);
+        number
+    }
+
+    /// The numbers of the terms of a word, behind those that `memo_numbers` has.
+    fn analyzed(&mut self, analyzer: &Analyzer, word: &str) -> MemoRow {
+        let start = self.memo_numbers.len();
+        let cut = cut(word, RUN_BYTES_MAX);
+        analyzer.terms(cut, &mut |term, _| {
+            let number = self.number(term);
+            self.memo_numbers.push(number);
+        });
+        let place = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+        MemoRow { start: place(start), length: place(self.memo_numbers.len() - start) }
+    }
+
+    fn numbers(&self, row: MemoRow) -> &[u32] {
+        &self.memo_numbers[row.start as usize..][..row.length as usize]
+    }
 }
 
 impl WordsBuilder {
     pub(crate) fn new(analyzer: Analyzer) -> WordsBuilder {
         WordsBuilder {
             analyzer,
-            terms: HashMap::default(),
-            lists: Vec::new(),
-            memo: HashMap::default(),
+            dictionary: TermDictionary::default(),
             segments: Vec::new(),
             documents: Vec::new(),
-            postings: 0,
-            sketches: Vec::new(),
-            places: Vec::new(),
+            postings: Vec::new(),
+            sketches: SketchRows::default(),
+            open: OpenDocument::default(),
         }
     }
 
@@ -85,83 +161,121 @@ impl WordsBuilder {
     }
 
     pub(crate) fn is_full(&self) -> bool {
-        self.postings >= POSTINGS_MAX
+        self.postings.len() >= POSTINGS_MAX
     }
 
     /// The part of all documents so far; none if there are none.
     pub(crate) fn take(&mut self) -> Option<Vec<u8>> {
-        let fresh = WordsBuilder::new(self.analyzer.clone());
-        let full = std::mem::replace(self, fresh);
-        if full.documents.is_empty() {
-            self.memo = full.memo;
-            self.terms = full.terms;
-            self.lists = full.lists;
+        if self.documents.is_empty() {
             return None;
         }
-        let mut terms: Vec<(&str, u32)> =
-            full.terms.iter().map(|(term, number)| (&**term, *number)).collect();
-        terms.sort_unstable();
-        let lists = terms
+        let (starts, sorted) = self.by_term();
+        let mut terms: Vec<(&str, u32)> = self
+            .dictionary
+            .terms
             .iter()
-            .map(|(term, number)| (*term, &full.lists[*number as usize]))
-            .filter(|(_, list)| list.length() > 0);
-        let analysis = Self::analysis(&full.analyzer);
-        Some(part::pack(analysis, full.segments, full.documents, lists, &full.sketches))
-    }
-
-    fn number(terms: &mut HashMap<Box<str>, u32>, lists: &mut Vec<PostingList>, term: &str) -> u32 {
-        if let Some(number) = terms.get(term) {
-            return *number;
+            .map(|(term, number)| (&**term, *number))
+            .filter(|(_, number)| starts[*number as usize] < starts[*number as usize + 1])
+            .collect();
+        terms.sort_unstable();
+        let mut writer = PartWriter::default();
+        for (term, number) in terms {
+            let number = number as usize;
+            let mut list = PostingList::default();
+            sorted[starts[number] as usize..starts[number + 1] as usize]
+                .iter()
+                .for_each(|posting| list.push(*posting));
+            writer.term(term.as_bytes(), list.bytes());
         }
-        let number = u32::try_from(lists.len()).unwrap_or(u32::MAX);
-        lists.push(PostingList::default());
-        terms.insert(term.into(), number);
-        number
+        let analysis = Self::analysis(&self.analyzer);
+        let segments = std::mem::take(&mut self.segments);
+        let documents = std::mem::take(&mut self.documents);
+        let sketches = std::mem::take(&mut self.sketches);
+        self.postings = Vec::new();
+        self.open = OpenDocument::default();
+        if self.dictionary.terms.len() > TERMS_KEPT_MAX {
+            self.dictionary = TermDictionary::default();
+        }
+        Some(writer.finish(analysis, segments, documents, &sketches))
     }
 
-    fn count(&mut self, field: TextField, text: &str, found: &mut Vec<(u32, TextField)>) {
+    /// The postings in order of their terms, and where those of each term begin.
+    fn by_term(&self) -> (Vec<u32>, Vec<Posting>) {
+        let mut starts = vec![0_u32; self.dictionary.terms.len() + 1];
+        for row in &self.postings {
+            starts[row.term as usize + 1] += 1;
+        }
+        for term in 1..starts.len() {
+            starts[term] += starts[term - 1];
+        }
+        let mut next = starts.clone();
+        let mut sorted = vec![Posting::default(); self.postings.len()];
+        for row in &self.postings {
+            let place = &mut next[row.term as usize];
+            sorted[*place as usize] = row.posting;
+            *place += 1;
+        }
+        (starts, sorted)
+    }
+
+    fn count(&mut self, field: TextField, text: &str) {
         for word in text.split_ascii_whitespace() {
-            if let Some(numbers) = self.memo.get(word) {
-                found.extend(numbers.iter().map(|number| (*number, field)));
+            if let Some(row) = self.dictionary.memo.get(word) {
+                self.open.count(self.dictionary.numbers(*row), field);
                 continue;
             }
-            let word = &word[..word.floor_char_boundary(RUN_BYTES_MAX)];
-            let (terms, lists) = (&mut self.terms, &mut self.lists);
-            let mut numbers: Vec<u32> = Vec::new();
-            self.analyzer
-                .terms(word, &mut |term, _| numbers.push(Self::number(terms, lists, term)));
-            found.extend(numbers.iter().map(|number| (*number, field)));
-            if word.len() <= MEMO_WORD_BYTES_MAX {
-                if self.memo.len() >= MEMO_WORDS_MAX {
-                    self.memo.clear();
-                }
-                self.memo.insert(word.into(), numbers.into());
+            let row = self.dictionary.analyzed(&self.analyzer, word);
+            self.open.count(self.dictionary.numbers(row), field);
+            if word.len() > MEMO_WORD_BYTES_MAX {
+                self.dictionary.memo_numbers.truncate(row.start as usize);
+                continue;
             }
+            if self.dictionary.memo.len() >= MEMO_WORDS_MAX {
+                self.dictionary.memo.clear();
+                self.dictionary.memo_numbers.clear();
+                continue;
+            }
+            self.dictionary.memo.insert(word.into(), row);
         }
     }
 
-    fn document(&mut self, row: DocumentRow, found: &[(u32, TextField)]) {
-        let document = u32::try_from(self.documents.len()).unwrap_or(u32::MAX);
+    fn begin_document(&mut self) {
+        self.open.number = u32::try_from(self.documents.len() + 1).unwrap_or(u32::MAX);
+        self.open.lengths = [0; FIELDS];
+        self.open.counts.clear();
+    }
+
+    fn end_document(&mut self, row: DocumentRow) {
         self.documents.push(row);
-        let mut lengths = [0_u32; FIELDS];
-        let mut counts: Vec<(u32, [u32; FIELDS])> = Vec::new();
-        self.places.resize(self.lists.len(), TermPlace::default());
-        for (number, field) in found {
-            lengths[field.index()] += 1;
-            let place = &mut self.places[*number as usize];
-            if place.document != document + 1 {
-                *place = TermPlace { document: document + 1, at: counts.len() };
-                counts.push((*number, [0; FIELDS]));
-            }
-            counts[place.at].1[field.index()] += 1;
-        }
-        self.postings += counts.len();
-        for (number, tfs) in counts {
+        let (document, lengths) = (self.open.number - 1, &self.open.lengths);
+        for (term, tfs) in &self.open.counts {
             let work = tfs[WORK.index()];
             let is_said = tfs.iter().sum::<u32>() > work;
-            let speech = if is_said { impact(&SPEECH, &lengths, &tfs) } else { 0 };
-            let work = if work > 0 { impact(&DEEDS, &lengths, &tfs) } else { 0 };
-            self.lists[number as usize].push(Posting { document, speech, work });
+            let speech = if is_said { impact(&SPEECH, lengths, tfs) } else { 0 };
+            let work = if work > 0 { impact(&DEEDS, lengths, tfs) } else { 0 };
+            let posting = Posting { document, speech, work };
+            self.postings.push(TermPosting { term: *term, posting });
+        }
+    }
+
+    fn count_item(&mut self, item: &PastItem, is_child: bool) {
+        let [first, second, third] = item.body.texts();
+        match &item.body {
+            ItemBody::Prompt { .. } => self.count(if is_child { WORK } else { PROMPT }, first),
+            ItemBody::Answer { .. } => self.count(ANSWER, first),
+            ItemBody::Read { .. } => self.count(PATH, first),
+            ItemBody::Edit { .. } => {
+                self.count(PATH, first);
+                self.count(WORK, cut(second, EDIT_WORDS_BYTES_MAX));
+                self.count(WORK, cut(third, EDIT_WORDS_BYTES_MAX));
+            }
+            ItemBody::Output { error: false, .. } => {
+                self.count(WORK, cut(first, OUTPUT_WORDS_BYTES_MAX));
+            }
+            _ => {
+                self.count(WORK, first);
+                self.count(WORK, second);
+            }
         }
     }
 }
@@ -174,30 +288,12 @@ impl SegmentObserver for WordsBuilder {
         by_turn.sort_by_key(|item| item.turn);
         let is_child = info.kind == SessionKind::Child;
         for turn in by_turn.chunk_by(|one, other| one.turn == other.turn) {
-            let mut found = Vec::new();
-            self.count(TITLE, info.title.as_deref().unwrap_or(""), &mut found);
-            for item in turn {
-                let [first, second, third] = item.body.texts();
-                match &item.body {
-                    ItemBody::Prompt { .. } => {
-                        self.count(if is_child { WORK } else { PROMPT }, first, &mut found);
-                    }
-                    ItemBody::Answer { .. } => self.count(ANSWER, first, &mut found),
-                    ItemBody::Read { .. } => self.count(PATH, first, &mut found),
-                    ItemBody::Edit { .. } => {
-                        self.count(PATH, first, &mut found);
-                        self.count(WORK, second, &mut found);
-                        self.count(WORK, third, &mut found);
-                    }
-                    _ => {
-                        self.count(WORK, first, &mut found);
-                        self.count(WORK, second, &mut found);
-                    }
-                }
-            }
-            sketches::push(&sketches::sketches(&said(turn, is_child)), &mut self.sketches);
+            self.begin_document();
+            self.count(TITLE, info.title.as_deref().unwrap_or(""));
+            turn.iter().for_each(|item| self.count_item(item, is_child));
+            self.sketches.push(&sketches::sketches(&said(turn, is_child)));
             let at = turn.iter().map(|item| item.at).max().unwrap_or(0);
-            self.document(DocumentRow { segment, turn: turn[0].turn, at }, &found);
+            self.end_document(DocumentRow { segment, turn: turn[0].turn, at });
         }
     }
 }

@@ -1,16 +1,20 @@
 //! A part of the index: documents, and for each term the documents that have it.
 //!
 //! What must stay true: it is named by the digest of its bytes and never changed. Terms are in order, in blocks that
-//! are read one by one. A part of another analyzer is none, and is made again.
+//! are read one by one; of a term only what the one before it in its block lacks is written. A part of another
+//! analyzer is none, and is made again.
+
+use std::ops::ControlFlow;
 
 use minicbor::{Decode, Encode};
 
+use super::sketches::SketchRows;
 use super::{FOLDER, varint};
 use crate::digests::{self, Digest32};
 use crate::disk::PastDisk;
 use crate::error::{Error, Result};
 
-const MAGIC: &[u8] = b"cortex words 2\n";
+const MAGIC: &[u8] = b"cortex words 3\n";
 /// Bytes of a block of terms before it is closed.
 const BLOCK_BYTES: usize = 16 << 10;
 
@@ -52,22 +56,24 @@ pub(crate) struct DocumentRow {
 #[derive(Clone, Debug, Encode, Decode)]
 struct TermBlock {
     #[n(0)]
-    first: String,
+    #[cbor(with = "minicbor::bytes")]
+    first: Vec<u8>,
     #[n(1)]
     offset: u64,
     #[n(2)]
     length: u64,
 }
 
-/// A term in a document: what it is worth in what was said, and in what was done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A term in a document: what it is worth in what was said, and in what was done. One of them is not zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Posting {
     pub(crate) document: u32,
     pub(crate) speech: u8,
     pub(crate) work: u8,
 }
 
-/// Postings in order of their documents, as bytes.
+/// Postings in order of their documents, as bytes: the gap to the document before with two bits that say which worths
+/// follow.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PostingList {
     bytes: Vec<u8>,
@@ -76,62 +82,96 @@ pub(crate) struct PostingList {
 
 impl PostingList {
     pub(crate) fn push(&mut self, posting: Posting) {
-        varint::write(u64::from(posting.document - self.next), &mut self.bytes);
-        self.bytes.push(posting.speech);
-        self.bytes.push(posting.work);
+        let gap = u64::from(posting.document - self.next);
+        let worths = u64::from(posting.speech > 0) | u64::from(posting.work > 0) << 1;
+        varint::write(gap << 2 | worths, &mut self.bytes);
+        self.bytes.extend([posting.speech, posting.work].iter().filter(|worth| **worth > 0));
         self.next = posting.document + 1;
     }
 
-    pub(super) fn length(&self) -> usize {
-        self.bytes.len()
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.bytes.clear();
+        self.next = 0;
     }
 }
 
-fn postings(mut bytes: &[u8], documents: usize, take: &mut dyn FnMut(Posting)) -> Option<()> {
+/// Reads a list of postings; nothing if it is cut off.
+pub(super) fn postings(
+    mut bytes: &[u8],
+    documents: usize,
+    mut take: impl FnMut(Posting),
+) -> Option<()> {
     let mut next = 0_u64;
     while !bytes.is_empty() {
-        let (gap, rest) = varint::read(bytes)?;
-        let ([speech, work], rest) = rest.split_first_chunk::<2>()?;
-        let document = next.checked_add(gap).filter(|number| *number < documents as u64)?;
-        take(Posting { document: u32::try_from(document).ok()?, speech: *speech, work: *work });
+        let (head, mut rest) = varint::read(bytes)?;
+        let mut worth = |is_there: bool| -> Option<u8> {
+            if !is_there {
+                return Some(0);
+            }
+            let (first, after) = rest.split_first()?;
+            rest = after;
+            Some(*first)
+        };
+        let (speech, work) = (worth(head & 1 > 0)?, worth(head & 2 > 0)?);
+        let document = next.checked_add(head >> 2).filter(|number| *number < documents as u64)?;
+        take(Posting { document: u32::try_from(document).ok()?, speech, work });
         next = document + 1;
         bytes = rest;
     }
     Some(())
 }
 
-/// Packs a part. `terms` are in order.
-pub(crate) fn pack<'t>(
-    analysis: (u32, u32),
-    segments: Vec<SegmentName>,
-    documents: Vec<DocumentRow>,
-    terms: impl Iterator<Item = (&'t str, &'t PostingList)>,
-    sketches: &[u8],
-) -> Vec<u8> {
-    let (mut body, mut blocks) = (Vec::new(), Vec::<TermBlock>::new());
-    let mut is_open = false;
-    for (term, list) in terms {
-        if !is_open {
-            blocks.push(TermBlock { first: term.to_owned(), offset: body.len() as u64, length: 0 });
+/// Puts a part together, term by term in their order.
+#[derive(Debug, Default)]
+pub(crate) struct PartWriter {
+    body: Vec<u8>,
+    blocks: Vec<TermBlock>,
+    is_open: bool,
+    last: Vec<u8>,
+}
+
+impl PartWriter {
+    pub(crate) fn term(&mut self, term: &[u8], list: &[u8]) {
+        if !self.is_open {
+            let offset = self.body.len() as u64;
+            self.blocks.push(TermBlock { first: term.to_vec(), offset, length: 0 });
+            self.last.clear();
         }
-        varint::write(term.len() as u64, &mut body);
-        body.extend_from_slice(term.as_bytes());
-        varint::write(list.bytes.len() as u64, &mut body);
-        body.extend_from_slice(&list.bytes);
-        if let Some(block) = blocks.last_mut() {
-            block.length = body.len() as u64 - block.offset;
-            is_open = block.length < BLOCK_BYTES as u64;
+        let shared = self.last.iter().zip(term).take_while(|(one, other)| one == other).count();
+        varint::write(shared as u64, &mut self.body);
+        varint::write((term.len() - shared) as u64, &mut self.body);
+        self.body.extend_from_slice(&term[shared..]);
+        varint::write(list.len() as u64, &mut self.body);
+        self.body.extend_from_slice(list);
+        term.clone_into(&mut self.last);
+        if let Some(block) = self.blocks.last_mut() {
+            block.length = self.body.len() as u64 - block.offset;
+            self.is_open = block.length < BLOCK_BYTES as u64;
         }
     }
-    let header =
-        PartHeader { analysis, segments, documents, blocks, sketch_bytes: sketches.len() as u64 };
-    let header = minicbor::to_vec(&header).expect("a vector takes every byte");
-    let mut bytes = MAGIC.to_vec();
-    bytes.extend_from_slice(&(header.len() as u64).to_be_bytes());
-    bytes.extend_from_slice(&header);
-    bytes.extend_from_slice(&body);
-    bytes.extend_from_slice(sketches);
-    bytes
+
+    pub(crate) fn finish(
+        self,
+        analysis: (u32, u32),
+        segments: Vec<SegmentName>,
+        documents: Vec<DocumentRow>,
+        sketches: &SketchRows,
+    ) -> Vec<u8> {
+        let sketch_bytes = sketches.bytes();
+        let header =
+            PartHeader { analysis, segments, documents, blocks: self.blocks, sketch_bytes };
+        let header = minicbor::to_vec(&header).expect("a vector takes every byte");
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend_from_slice(&(header.len() as u64).to_be_bytes());
+        bytes.extend_from_slice(&header);
+        bytes.extend_from_slice(&self.body);
+        sketches.write(&mut bytes);
+        bytes
+    }
 }
 
 pub(crate) fn name_of(digest: &Digest32) -> String {
@@ -181,7 +221,8 @@ impl Part {
         at: u64,
         most: usize,
     ) -> Result<Vec<u8>> {
-        let left = usize::try_from(self.header.sketch_bytes - at).unwrap_or(usize::MAX);
+        let left = self.header.sketch_bytes.saturating_sub(at);
+        let left = usize::try_from(left).unwrap_or(usize::MAX);
         let name = name_of(&self.digest);
         disk.read_range(&name, self.sketches_at + at, most.min(left))
             .map_err(|error| Error::file(&disk.path(&name), error))
@@ -194,8 +235,8 @@ impl Part {
             .map_err(|error| Error::file(&disk.path(&name), error))
     }
 
-    fn damage(&self, disk: &dyn PastDisk) -> Error {
-        Error::damage(&disk.path(&name_of(&self.digest)), "a list of terms is cut off")
+    pub(super) fn damage(&self, disk: &dyn PastDisk) -> Error {
+        Error::damage(&disk.path(&name_of(&self.digest)), "a list of it is cut off")
     }
 
     /// The postings of a term.
@@ -203,21 +244,25 @@ impl Part {
         &self,
         disk: &dyn PastDisk,
         term: &str,
-        take: &mut dyn FnMut(Posting),
+        take: impl FnMut(Posting),
     ) -> Result<()> {
-        let after = self.header.blocks.partition_point(|block| block.first.as_str() <= term);
+        let term = term.as_bytes();
+        let after = self.header.blocks.partition_point(|block| block.first.as_slice() <= term);
         let Some(block) = after.checked_sub(1).map(|at| &self.header.blocks[at]) else {
             return Ok(());
         };
         let bytes = self.block(disk, block)?;
         let documents = self.header.documents.len();
-        let mut is_whole = Some(());
-        walk(&bytes, &mut |found, list| {
-            if found == term {
-                is_whole = postings(list, documents, take);
+        let mut list = None;
+        walk(&bytes, &mut |found, postings| match found.cmp(term) {
+            std::cmp::Ordering::Less => ControlFlow::Continue(()),
+            std::cmp::Ordering::Equal => {
+                list = Some(postings);
+                ControlFlow::Break(())
             }
+            std::cmp::Ordering::Greater => ControlFlow::Break(()),
         })
-        .and(is_whole)
+        .and_then(|()| list.map_or(Some(()), |list| postings(list, documents, take)))
         .ok_or_else(|| self.damage(disk))
     }
 
@@ -229,59 +274,148 @@ impl Part {
         max: usize,
     ) -> Result<Vec<String>> {
         let mut found = Vec::new();
+        let prefix = prefix.as_bytes();
         let from = self
             .header
             .blocks
-            .partition_point(|block| block.first.as_str() <= prefix)
+            .partition_point(|block| block.first.as_slice() <= prefix)
             .saturating_sub(1);
         for block in &self.header.blocks[from..] {
             if found.len() >= max
-                || block.first.as_str() > prefix && !block.first.starts_with(prefix)
+                || block.first.as_slice() > prefix && !block.first.starts_with(prefix)
             {
                 break;
             }
             let bytes = self.block(disk, block)?;
             walk(&bytes, &mut |term, _| {
                 if term.starts_with(prefix) && found.len() < max {
-                    found.push(term.to_owned());
+                    found.push(String::from_utf8_lossy(term).into_owned());
                 }
+                ControlFlow::Continue(())
             })
             .ok_or_else(|| self.damage(disk))?;
         }
         Ok(found)
     }
 
-    /// Every term with its postings, in order.
-    pub(crate) fn each(
-        &self,
-        disk: &dyn PastDisk,
-        take: &mut dyn FnMut(&str, &[Posting]),
-    ) -> Result<()> {
-        let documents = self.header.documents.len();
-        for block in &self.header.blocks {
-            let bytes = self.block(disk, block)?;
-            let mut is_whole = true;
-            walk(&bytes, &mut |term, list| {
-                let mut all = Vec::new();
-                is_whole &= postings(list, documents, &mut |posting| all.push(posting)).is_some();
-                take(term, &all);
-            })
-            .filter(|()| is_whole)
-            .ok_or_else(|| self.damage(disk))?;
-        }
-        Ok(())
+    /// All terms with their lists, one after the other.
+    pub(super) fn cursor(&self) -> TermCursor<'_> {
+        TermCursor { part: self, block: 0, bytes: Vec::new(), at: 0, term: Vec::new(), list: 0..0 }
     }
 }
 
-/// Visits the terms of a block.
-fn walk(mut bytes: &[u8], visit: &mut dyn FnMut(&str, &[u8])) -> Option<()> {
-    while !bytes.is_empty() {
-        let (length, rest) = varint::read(bytes)?;
-        let (term, rest) = rest.split_at_checked(usize::try_from(length).ok()?)?;
-        let (length, rest) = varint::read(rest)?;
-        let (list, rest) = rest.split_at_checked(usize::try_from(length).ok()?)?;
-        visit(std::str::from_utf8(term).ok()?, list);
-        bytes = rest;
+/// Visits the terms of a block with their lists until it is told to stop; nothing if the block is cut off.
+fn walk<'b>(
+    bytes: &'b [u8],
+    visit: &mut dyn FnMut(&[u8], &'b [u8]) -> ControlFlow<()>,
+) -> Option<()> {
+    let (mut at, mut term) = (0, Vec::new());
+    while at < bytes.len() {
+        let list = next_term(bytes, &mut at, &mut term)?;
+        if visit(&term, &bytes[list]).is_break() {
+            break;
+        }
     }
     Some(())
+}
+
+/// Reads the term at a place, and where its list is; the place is behind it then.
+fn next_term(bytes: &[u8], at: &mut usize, term: &mut Vec<u8>) -> Option<std::ops::Range<usize>> {
+    let mut number = || -> Option<usize> {
+        let rest = bytes.get(*at..)?;
+        let (number, after) = varint::read(rest)?;
+        *at += rest.len() - after.len();
+        usize::try_from(number).ok()
+    };
+    let (shared, length) = (number()?, number()?);
+    let end = at.checked_add(length)?;
+    let suffix = bytes.get(*at..end)?;
+    if shared > term.len() {
+        return None;
+    }
+    term.truncate(shared);
+    term.extend_from_slice(suffix);
+    *at = end;
+    let rest = bytes.get(*at..)?;
+    let (length, after) = varint::read(rest)?;
+    let start = *at + rest.len() - after.len();
+    let end = start.checked_add(usize::try_from(length).ok()?).filter(|end| *end <= bytes.len())?;
+    *at = end;
+    Some(start..end)
+}
+
+/// Stands at a term of a part, and holds one block.
+pub(super) struct TermCursor<'p> {
+    part: &'p Part,
+    /// The block after the one that is held.
+    block: usize,
+    bytes: Vec<u8>,
+    at: usize,
+    pub(super) term: Vec<u8>,
+    list: std::ops::Range<usize>,
+}
+
+impl TermCursor<'_> {
+    /// Goes to the next term; false behind the last.
+    pub(super) fn advance(&mut self, disk: &dyn PastDisk) -> Result<bool> {
+        while self.at >= self.bytes.len() {
+            let Some(block) = self.part.header.blocks.get(self.block) else { return Ok(false) };
+            self.bytes = self.part.block(disk, block)?;
+            self.block += 1;
+            self.at = 0;
+            self.term.clear();
+        }
+        self.list = next_term(&self.bytes, &mut self.at, &mut self.term)
+            .ok_or_else(|| self.part.damage(disk))?;
+        Ok(true)
+    }
+
+    pub(super) fn list(&self) -> &[u8] {
+        &self.bytes[self.list.clone()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn postings_come_back_and_a_list_that_is_cut_off_is_none() {
+        let all = [(0, 3, 0), (1, 0, 9), (70, 255, 1), (4_000, 1, 0)]
+            .map(|(document, speech, work)| Posting { document, speech, work });
+        let mut list = PostingList::default();
+        all.iter().for_each(|posting| list.push(*posting));
+        let mut read = Vec::new();
+        assert!(postings(list.bytes(), 4_001, |posting| read.push(posting)).is_some());
+        assert_eq!(read, all);
+        assert!(postings(&list.bytes()[..list.bytes().len() - 1], 4_001, |_| ()).is_none());
+        assert!(postings(list.bytes(), 4_000, |_| ()).is_none());
+    }
+
+    #[test]
+    fn terms_share_their_beginnings_within_a_block_and_none_is_lost() {
+        let terms: Vec<String> = (0..9_000).map(|n| format!("term{n:05}")).collect();
+        let mut writer = PartWriter::default();
+        for (number, term) in terms.iter().enumerate() {
+            let mut list = PostingList::default();
+            let document = u32::try_from(number % 50).unwrap();
+            list.push(Posting { document, speech: 1, work: 0 });
+            writer.term(term.as_bytes(), list.bytes());
+        }
+        assert!(writer.blocks.len() > 2, "{}", writer.blocks.len());
+        let mut met = Vec::new();
+        for block in &writer.blocks {
+            let from = usize::try_from(block.offset).unwrap();
+            let bytes = &writer.body[from..from + usize::try_from(block.length).unwrap()];
+            walk(bytes, &mut |term, _| {
+                met.push(String::from_utf8(term.to_vec()).unwrap());
+                ControlFlow::Continue(())
+            })
+            .unwrap();
+            assert!(
+                walk(&bytes[..bytes.len() - 1], &mut |_, _| ControlFlow::Continue(())).is_none()
+            );
+        }
+        assert_eq!(met, terms);
+    }
 }

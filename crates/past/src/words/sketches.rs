@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashSet};
 use recall::embedding::{Embedder as _, Embedding, StaticEmbedder};
 
 use super::part::Part;
-use super::query::WordsQuestion;
+use super::table::{TurnFilter, TurnTable};
 use crate::disk::PastDisk;
 use crate::error::Result;
 
@@ -73,35 +73,70 @@ pub(crate) fn sketches(passages: &[&str]) -> Vec<Sketch> {
     passages.iter().filter_map(|passage| sketch(&model.embed(passage))).collect()
 }
 
-/// The sketches of one document as bytes: their count, and each.
-pub(crate) fn push(sketches: &[Sketch], bytes: &mut Vec<u8>) {
-    bytes.push(u8::try_from(sketches.len()).unwrap_or(u8::MAX));
-    sketches.iter().for_each(|sketch| bytes.extend_from_slice(sketch));
+/// The sketches of documents in order. As bytes: how many each has, then all of them.
+#[derive(Debug, Default)]
+pub(crate) struct SketchRows {
+    counts: Vec<u8>,
+    sketches: Vec<Sketch>,
 }
 
-/// Visits the sketches of all documents of a part, in order.
+impl SketchRows {
+    pub(crate) fn push(&mut self, sketches: &[Sketch]) {
+        debug_assert!(sketches.len() <= PASSAGES_MAX);
+        self.counts.push(u8::try_from(sketches.len()).unwrap_or(u8::MAX));
+        self.sketches.extend_from_slice(sketches);
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        (self.counts.len() + self.sketches.len() * SKETCH_BYTES) as u64
+    }
+
+    pub(super) fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.counts);
+        out.extend_from_slice(self.sketches.as_flattened());
+    }
+}
+
+/// The sketches of some documents that follow each other.
+pub(crate) struct SketchGroup<'g> {
+    counts: &'g [u8],
+    sketches: &'g [Sketch],
+}
+
+impl<'g> SketchGroup<'g> {
+    /// The place of each document in the group, and its sketches.
+    pub(crate) fn documents(&self) -> impl Iterator<Item = (usize, &'g [Sketch])> {
+        let mut rest = self.sketches;
+        self.counts.iter().enumerate().map(move |(place, count)| {
+            let (own, after) = rest.split_at(usize::from(*count).min(rest.len()));
+            rest = after;
+            (place, own)
+        })
+    }
+}
+
+/// Visits the sketches of all documents of a part, in order: the number of the first document of a group, and those.
 pub(crate) fn each(
     disk: &dyn PastDisk,
     part: &Part,
-    visit: &mut dyn FnMut(usize, &[u8]),
+    visit: &mut dyn FnMut(usize, &SketchGroup<'_>),
 ) -> Result<()> {
-    let (mut rest, mut document, mut at) = (Vec::new(), 0, 0);
-    while at < part.sketch_bytes() {
-        let slice = part.sketch_slice(disk, at, SLICE_BYTES)?;
-        if slice.is_empty() {
-            break;
+    let counts = part.sketch_slice(disk, 0, part.header.documents.len())?;
+    let (mut first, mut at) = (0, counts.len() as u64);
+    while first < counts.len() {
+        let (mut end, mut bytes) = (first, 0);
+        while end < counts.len() && bytes < SLICE_BYTES {
+            bytes += usize::from(counts[end]) * SKETCH_BYTES;
+            end += 1;
         }
-        at += slice.len() as u64;
-        rest.extend_from_slice(&slice);
-        let mut from = 0;
-        while let Some(count) = rest.get(from) {
-            let end = from + 1 + usize::from(*count) * SKETCH_BYTES;
-            let Some(sketches) = rest.get(from + 1..end) else { break };
-            visit(document, sketches);
-            document += 1;
-            from = end;
+        if at + bytes as u64 > part.sketch_bytes() {
+            return Err(part.damage(disk));
         }
-        rest.drain(..from);
+        let slice = part.sketch_slice(disk, at, bytes)?;
+        let (sketches, _) = slice.as_chunks::<SKETCH_BYTES>();
+        visit(first, &SketchGroup { counts: &counts[first..end], sketches });
+        at += bytes as u64;
+        first = end;
     }
     Ok(())
 }
@@ -114,50 +149,88 @@ pub(crate) struct NearTurn {
     pub(crate) session: u32,
     pub(crate) turn: u32,
     pub(crate) at: i64,
+    /// The document that stands for the turn.
+    pub(crate) document: u32,
 }
 
 /// The turns nearest to a question among those that may be shown, nearest first.
 pub(crate) fn near(
     disk: &dyn PastDisk,
     parts: &[Part],
+    table: &TurnTable,
     question: &Embedding,
-    asked: &WordsQuestion<'_>,
+    filter: &TurnFilter<'_>,
     count: usize,
 ) -> Result<Vec<NearTurn>> {
     let Some(wanted) = sketch(question) else { return Ok(Vec::new()) };
+    let wanted = words_of(&wanted);
     let mut best: BTreeSet<NearTurn> = BTreeSet::new();
-    for part in parts {
-        let sessions: Vec<Option<u32>> =
-            part.header.segments.iter().map(asked.session_of).collect();
-        each(disk, part, &mut |document, sketches| {
-            let nearest = sketches.chunks_exact(SKETCH_BYTES).map(|one| distance(one, &wanted));
-            let (Some(distance), Some(row)) = (nearest.min(), part.header.documents.get(document))
-            else {
-                return;
+    for (place, part) in parts.iter().enumerate() {
+        let base = table.base(place);
+        each(disk, part, &mut |first, group| {
+            let farthest = |best: &BTreeSet<NearTurn>| {
+                if best.len() < count {
+                    u32::MAX
+                } else {
+                    best.last().map_or(0, |last| last.distance)
+                }
             };
-            let session = sessions.get(row.segment as usize).copied().flatten();
-            let Some(session) = session else { return };
-            let turn = NearTurn { distance, session, turn: row.turn, at: row.at };
-            // The whole of it is compared, so the order of the parts changes nothing.
-            let is_near = best.len() < count || best.last().is_some_and(|last| turn < *last);
-            if is_near && (asked.is_shown)(session, row.turn, row.at) {
-                best.insert(turn);
+            let mut bound = farthest(&best);
+            let mut close: Vec<(usize, u32)> = Vec::new();
+            // Counting bits in hardware is several times as fast, and this loop is most of a question.
+            pulp::Arch::new().dispatch(|| nearest(group, &wanted, bound, &mut close));
+            for (at, distance) in close {
+                if distance > bound {
+                    continue;
+                }
+                let number = base + u32::try_from(first + at).unwrap_or(u32::MAX);
+                let Some(known) = table.shown(parts, number, filter) else { continue };
+                let (session, turn) = (known.session, known.turn);
+                best.insert(NearTurn {
+                    distance,
+                    session,
+                    turn,
+                    at: known.at,
+                    document: known.document,
+                });
                 if best.len() > count {
                     best.pop_last();
                 }
+                bound = farthest(&best);
             }
         })?;
     }
     // What stands in two segments is one turn.
-    let mut met: HashSet<(u32, u32)> = HashSet::new();
-    Ok(best.into_iter().filter(|hit| met.insert((hit.session, hit.turn))).collect())
+    let mut met: HashSet<u32> = HashSet::new();
+    Ok(best.into_iter().filter(|hit| met.insert(hit.document)).collect())
 }
 
-fn distance(one: &[u8], other: &Sketch) -> u32 {
-    let (one, _) = one.as_chunks::<8>();
-    let (other, _) = other.as_chunks::<8>();
-    let differ = |(a, b): (&[u8; 8], &[u8; 8])| u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b);
-    one.iter().zip(other).map(differ).map(u64::count_ones).sum()
+/// Documents of a group whose nearest sketch differs in no more than `bound` bits.
+#[expect(clippy::inline_always, reason = "a call would leave the wide instructions")]
+#[inline(always)]
+fn nearest(group: &SketchGroup<'_>, wanted: &[u64; 4], bound: u32, close: &mut Vec<(usize, u32)>) {
+    for (place, sketches) in group.documents() {
+        let mut least = u32::MAX;
+        for sketch in sketches {
+            least = least.min(distance(&words_of(sketch), wanted));
+        }
+        if least <= bound && !sketches.is_empty() {
+            close.push((place, least));
+        }
+    }
+}
+
+#[expect(clippy::inline_always, reason = "a call would leave the wide instructions")]
+#[inline(always)]
+fn words_of(sketch: &Sketch) -> [u64; 4] {
+    let (words, _) = sketch.as_chunks::<8>();
+    std::array::from_fn(|at| u64::from_le_bytes(words[at]))
+}
+
+#[expect(clippy::inline_always, reason = "a call would leave the wide instructions")]
+#[inline(always)]
+fn distance(one: &[u64; 4], other: &[u64; 4]) -> u32 {
+    one.iter().zip(other).map(|(one, other)| (one ^ other).count_ones()).sum()
 }
 
 #[cfg(test)]
@@ -176,7 +249,7 @@ mod tests {
 
     #[test]
     fn alike_is_nearer() {
-        let of = |text: &str| sketches(&[text])[0];
+        let of = |text: &str| words_of(&sketches(&[text])[0]);
         let (dog, puppy, tax) =
             (of("a dog barks"), of("the puppy is barking"), of("quarterly tax report"));
         assert!(distance(&dog, &puppy) < distance(&dog, &tax));

@@ -32,6 +32,9 @@ const BRIEF_TOKENS_MAX: u32 = 2_000;
 const QUOTE_BYTES_MAX: usize = 1_600;
 const TAKES: &str = "a String takes any text";
 
+/// The tag of every memory that was made of a turn.
+const KEPT_TAG: &str = "kept";
+
 /// A memory that was made of a turn.
 pub(super) struct KeptTurn {
     id: u64,
@@ -104,7 +107,7 @@ impl Service {
                 kind: Some(kind),
                 project: project_of(info.folder.as_deref()),
                 topic_key: Some(topic_of(&turn.reference)),
-                tags: vec![session_tag(&info.key()), "kept".to_owned()],
+                tags: vec![session_tag(&info.key()), KEPT_TAG.to_owned()],
                 valid_from: moment(turn.at),
                 source: Some("observed".to_owned()),
                 origin: Some(origin),
@@ -124,13 +127,22 @@ impl Service {
 
     /// Memories that were made of turns of a session.
     pub(super) fn kept_of(&self, caller: &Caller, session: &str) -> Result<Vec<KeptTurn>> {
+        self.kept_with(caller, &session_tag(session), usize::MAX)
+    }
+
+    /// The newest memories that were made of turns, at most `max`.
+    pub(super) fn kept_newest(&self, caller: &Caller, max: usize) -> Result<Vec<KeptTurn>> {
+        self.kept_with(caller, KEPT_TAG, max)
+    }
+
+    fn kept_with(&self, caller: &Caller, tag: &str, max: usize) -> Result<Vec<KeptTurn>> {
         let cortex = self.existing(caller)?;
         let reading = cortex.read()?;
         let view = reading.view();
         let mut ids = Vec::new();
-        view.scan_index(&keys::by_tag(&session_tag(session)), None, true, &mut |id| {
+        view.scan_index(&keys::by_tag(tag), None, true, &mut |id| {
             ids.push(id);
-            Ok(ControlFlow::Continue(()))
+            Ok(if ids.len() < max { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
         })?;
         let mut kept = Vec::new();
         for id in ids {

@@ -35,7 +35,7 @@ use crate::error::{Error, Result};
 use tombstones::JournalTombstones;
 
 pub use reading::FollowScope;
-pub use serving::{ToolFact, ToolIntent};
+pub(crate) use serving::ToolIntent;
 
 /// The folder of the past in a home.
 const FOLDER: &str = "past";

@@ -4,12 +4,10 @@
 //! What must stay true: only the owner is answered; every text is bounded and quoted from what was recorded; silence
 //! is the answer wherever nothing is worth saying.
 
-use std::fmt::Write as _;
 use std::path::Path;
 
 use api::render::untrusted;
-use kernel::render;
-use past::{FileQuestion, PastEvent, SessionFacts, WorkScope, WorkSpan, read_transcript};
+use past::{PastEvent, SessionFacts, SessionScope, WorkScope, WorkSpan, read_transcript};
 
 use super::{agent_named, folders_of};
 use crate::Service;
@@ -18,17 +16,20 @@ use crate::error::Result;
 
 /// Characters of what is said before a tool is used.
 const TOOL_CHARS_MAX: usize = 240;
-/// Turns about a file that are looked at.
-const TRACES_MAX: usize = 40;
-/// Tokens of what is said after a conversation was shortened.
-const FACTS_TOKENS_MAX: u32 = 600;
-/// Bytes of a transcript that are read for it.
+/// Characters of an error in it.
+const ERROR_CHARS_MAX: usize = 110;
+/// Turns in which a command is looked for: a hook has 30 ms.
+const TURNS_LOOKED_AT: usize = 24;
+/// Kept turns that are compared with a file.
+const KEPT_LOOKED_AT: usize = 40;
+/// Bytes of a transcript that are read for the facts of a session.
 const FACTS_BYTES_MAX: u64 = 64 << 20;
-const TAKES: &str = "a String takes any text";
+/// Newest sessions of a folder among which one is taken for the last: the newest may be the one that asks.
+const STOPPED_LOOKED_AT: usize = 2;
 
 /// What an agent is about to do.
 #[derive(Clone, Copy, Debug)]
-pub enum ToolIntent<'a> {
+pub(crate) enum ToolIntent<'a> {
     /// To edit or read this file.
     File(&'a str),
     /// To run this command.
@@ -37,11 +38,22 @@ pub enum ToolIntent<'a> {
 
 /// One line for an agent, and the turn it comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ToolFact {
+pub(crate) struct ToolFact {
     /// At most 240 characters, the citation included.
-    pub text: String,
+    pub(crate) text: String,
     /// `AGENT:SESSION#TURN`. Whoever tells it once per session remembers it by this.
-    pub reference: String,
+    pub(crate) reference: String,
+}
+
+/// Where a session stopped, in its own words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StoppedSession {
+    pub(crate) reference: String,
+    pub(crate) at: i64,
+    pub(crate) asked: String,
+    pub(crate) answered: Option<String>,
+    /// Errors that nothing afterwards shows to be gone.
+    pub(crate) errors: Vec<String>,
 }
 
 impl Service {
@@ -51,55 +63,68 @@ impl Service {
     }
 
     /// A word before a tool is used: a decision that was kept from a turn about the file, an approach that was tried
-    /// and rejected, or that the command failed the same way before. Silence otherwise.
-    pub fn past_tool_fact(
+    /// and rejected, or that the command failed the same way before and what helped then. Silence otherwise.
+    pub(crate) fn past_tool_fact(
         &self,
         caller: &Caller,
         intent: ToolIntent<'_>,
         project: Option<&str>,
     ) -> Result<Option<ToolFact>> {
-        let folder = project.map(folders_of);
+        if !self.has_past() {
+            return Ok(None);
+        }
         match intent {
-            ToolIntent::Command(line) => {
-                let scope = WorkScope { folder, since: None, limit: 1 };
-                let failure = self.ask_past(caller, |past| past.failure(line, &scope))?.flatten();
-                Ok(failure.map(|failure| {
-                    let times = failure.times;
-                    let said =
-                        format!("this command failed {times} times before: {}", failure.error);
-                    tool_fact(&said, failure.reference)
-                }))
-            }
-            ToolIntent::File(path) => {
-                let scope = WorkScope { folder: None, since: None, limit: TRACES_MAX };
-                let asked = FileQuestion { path: path.to_owned(), ..FileQuestion::default() };
-                let traces = self.ask_past(caller, |past| past.traces(&asked, &scope))?;
-                for trace in traces.unwrap_or_default() {
-                    let session = trace.reference.split('#').next().unwrap_or_default();
-                    for kept in self.kept_of(caller, session)? {
-                        if kept.reference != trace.reference {
-                            continue;
-                        }
-                        let said = kept.rejected.or(kept.decision);
-                        if let Some(said) = said {
-                            let name = path.rsplit('/').next().unwrap_or(path);
-                            let said = format!("{name}: {said}");
-                            return Ok(Some(tool_fact(&said, trace.reference)));
-                        }
-                    }
-                }
-                Ok(None)
-            }
+            ToolIntent::Command(line) => self.command_fact(caller, line, project.map(folders_of)),
+            ToolIntent::File(path) => self.file_fact(caller, path),
         }
     }
 
-    /// What of a session must not be lost, from its own transcript, in at most 600 tokens; none if there is nothing.
-    pub fn past_session_facts(
+    fn command_fact(
+        &self,
+        caller: &Caller,
+        line: &str,
+        folder: Option<String>,
+    ) -> Result<Option<ToolFact>> {
+        let scope = WorkScope { folder, since: None, limit: 1, turns: Some(TURNS_LOOKED_AT) };
+        let known = self.ask_past(caller, |past| {
+            let Some(failure) = past.failure(line, &scope)? else { return Ok(None) };
+            let fix = past.fixes(&failure.error, &scope)?.into_iter().find(|fix| fix.is_confirmed);
+            Ok(Some((failure, fix)))
+        })?;
+        Ok(known.flatten().map(|(failure, fix)| {
+            let helped = fix.and_then(|fix| fix.steps.into_iter().next());
+            let helped = helped.filter(|step| step.trim() != line.trim());
+            let helped = helped.map(|step| format!("; what helped then: {step}"));
+            // What helped is worth more than the end of a long line of an error.
+            let error: String = failure.error.chars().take(ERROR_CHARS_MAX).collect();
+            let times = failure.times;
+            let said =
+                format!("failed {times} times before: {error}{}", helped.unwrap_or_default());
+            tool_fact(&said, failure.reference)
+        }))
+    }
+
+    fn file_fact(&self, caller: &Caller, path: &str) -> Result<Option<ToolFact>> {
+        let owner = self.past_owner(caller)?;
+        for kept in self.kept_newest(&owner, KEPT_LOOKED_AT)? {
+            let Some(said) = kept.rejected.or(kept.decision) else { continue };
+            // A turn whose source was forgotten says nothing about a file any more.
+            let is_of_file = self.ask_past(caller, |past| past.has_file(&kept.reference, path))?;
+            if is_of_file == Some(true) {
+                let name = path.rsplit('/').next().unwrap_or(path);
+                return Ok(Some(tool_fact(&format!("{name}: {said}"), kept.reference)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// What of a session must not be lost, from its own transcript.
+    pub(crate) fn past_session_facts(
         &self,
         caller: &Caller,
         agent: &str,
         path: &Path,
-    ) -> Result<Option<String>> {
+    ) -> Result<SessionFacts> {
         let now = self.past_owner(caller)?.now()?.get();
         let reading = read_transcript(agent_named(agent)?, path, None, now, FACTS_BYTES_MAX)?;
         let item = |event| match event {
@@ -107,7 +132,37 @@ impl Service {
             PastEvent::Session(_) | PastEvent::Undo(_) => None,
         };
         let items: Vec<_> = reading.events.into_iter().filter_map(item).collect();
-        Ok(facts_text(&past::facts(&items)))
+        Ok(past::facts(&items))
+    }
+
+    /// Where the newest session in a folder stopped, other than one that is named; none if nothing was read of any.
+    pub(crate) fn past_stopped(
+        &self,
+        caller: &Caller,
+        folder: &Path,
+        session: Option<&str>,
+    ) -> Result<Option<StoppedSession>> {
+        let scope = SessionScope {
+            folder: Some(folder.to_string_lossy().into_owned()),
+            limit: Some(STOPPED_LOOKED_AT),
+            ..SessionScope::default()
+        };
+        let brief = self.ask_past(caller, |past| {
+            let list = past.sessions(&scope);
+            let other =
+                list.sessions.into_iter().find(|state| Some(state.info.id.as_str()) != session);
+            other.map(|state| past.brief(&state.reference)).transpose()
+        })?;
+        Ok(brief.flatten().and_then(|brief| {
+            let (asked, _) = brief.last_prompt.or(brief.goal)?;
+            Some(StoppedSession {
+                reference: brief.reference,
+                at: brief.info.updated,
+                asked,
+                answered: brief.last_answer.map(|(text, _)| text),
+                errors: brief.errors.into_iter().map(|(line, _)| line).collect(),
+            })
+        }))
     }
 }
 
@@ -118,47 +173,15 @@ fn tool_fact(said: &str, reference: String) -> ToolFact {
     ToolFact { text: text + &end, reference }
 }
 
-/// Decisions first, then what is open, then what worked, then files: what does not fit is left out from the end.
-fn facts_text(facts: &SessionFacts) -> Option<String> {
-    let mut text = String::new();
-    let mut tokens = 0;
-    for (what, lines) in [
-        ("Decided in this session", &facts.decisions),
-        ("Still failing", &facts.errors),
-        ("Files edited", &facts.files),
-        ("Commands that worked", &facts.commands),
-    ] {
-        for (at, line) in lines.iter().enumerate() {
-            let mut part = String::new();
-            if at == 0 {
-                writeln!(part, "{what}:").expect(TAKES);
-            }
-            writeln!(part, "- {}", untrusted::line(line)).expect(TAKES);
-            let cost = render::tokens(&part) + 1;
-            if tokens + cost > FACTS_TOKENS_MAX {
-                return Some(text);
-            }
-            tokens += cost;
-            text.push_str(&part);
-        }
-    }
-    (!text.is_empty()).then_some(text)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    // past 61, 62
+    // past 61
     #[test]
     fn what_is_told_is_bounded() {
         let fact = tool_fact(&"word ".repeat(100), "codex:0199c0de#3".to_owned());
         assert!(fact.text.chars().count() <= TOOL_CHARS_MAX);
         assert!(fact.text.ends_with(" [codex:0199c0de#3]"));
-        let commands = (0..40).map(|n| format!("make {}{n}", "target ".repeat(30))).collect();
-        let facts = SessionFacts { commands, ..SessionFacts::default() };
-        let text = facts_text(&facts).unwrap();
-        assert!(render::tokens(&text) <= FACTS_TOKENS_MAX && text.lines().count() > 3);
-        assert_eq!(facts_text(&SessionFacts::default()), None);
     }
 }

@@ -34,7 +34,8 @@ impl Service {
         let folder = request.project.as_deref().map(|project| {
             if project.contains(['/', '*']) { project.to_owned() } else { folders_of(project) }
         });
-        let scope = WorkScope { folder, since: time(request.since.as_deref())?, limit };
+        let since = time(request.since.as_deref())?;
+        let scope = WorkScope { folder, since, limit, turns: None };
         let answer = self.ask_past(caller, |past| answered(past, &request, &scope))?;
         Ok(answer.unwrap_or_default())
     }

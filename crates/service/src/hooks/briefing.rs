@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use api::hook::BRIEFING_TOKENS_MAX;
+use api::hook::{BRIEFING_TOKENS_MAX, HookRequest, SessionBeginning};
 use api::render::model::{BriefingLine, BriefingSection, ToldMemory, briefing, may_be_told};
 use api::render::{tokens, untrusted};
 use kernel::Reading;
@@ -14,7 +14,7 @@ use kernel::keys;
 use kernel::memory::{Body, Fields, GoalStatus, Head, MemoryId, MemoryType, Millis, Scope};
 use kernel::store::View;
 
-use super::{HookSubject, session_digest};
+use super::{HookSubject, past_recall, session_digest};
 use crate::caller::Caller;
 use crate::error::Result;
 use crate::journal_tail::each_session;
@@ -31,6 +31,8 @@ const LOOKED_AT: usize = 400;
 const LOOKED_AT_ELSEWHERE: usize = 100;
 /// Characters of one line.
 const LINE_CHARS: usize = 260;
+/// Above the line about the last session.
+const STOPPED: &str = "Where work stopped:";
 /// Tokens of the sections.
 const RULES_SHARE: usize = 200;
 const STOPPED_SHARE: usize = 240;
@@ -63,10 +65,11 @@ impl Service {
     pub(super) fn briefing(
         &self,
         caller: &Caller,
+        request: &HookRequest,
         subject: &HookSubject<'_>,
-        compacted: bool,
         trouble: Option<String>,
     ) -> Result<(String, Vec<u64>)> {
+        let compacted = request.beginning == SessionBeginning::Compacted;
         let (_, reading) = self.reading(caller)?;
         let project = self.project(caller, None);
         let known = self.known(&reading, project.as_deref())?;
@@ -76,14 +79,39 @@ impl Service {
         };
         let mut sections = Vec::new();
         if compacted {
-            sections.push(session_so_far(known.iter().filter(|known| own(known))));
+            let facts = self.facts_so_far(caller, request, subject)?;
+            let has_facts = facts.iter().any(|section| !section.lines.is_empty());
+            // The event of the session is made of the same record, and says less of it.
+            let is_event = |known: &BriefedMemory| known.head.memory_type == MemoryType::Event;
+            let kept = known.iter().filter(|known| own(known) && !(has_facts && is_event(known)));
+            sections.push(session_so_far(kept));
+            sections.extend(facts);
         }
-        sections.extend(self.sections(&known, since, subject, compacted));
+        let mut rest = self.sections(&known, since, subject, compacted);
+        if !compacted {
+            self.add_past(caller, subject, &mut rest)?;
+        }
+        sections.extend(rest);
         let opening = match trouble {
             Some(trouble) => format!("{trouble}\n{OPENING}"),
             None => OPENING.to_owned(),
         };
         Ok(briefing(&opening, &sections, CLOSING, BRIEFING_TOKENS_MAX))
+    }
+
+    /// Where no memory tells where work stopped, the record of the last session in this folder does.
+    fn add_past(
+        &self,
+        caller: &Caller,
+        subject: &HookSubject<'_>,
+        sections: &mut [BriefingSection],
+    ) -> Result<()> {
+        let stopped = sections.iter_mut().find(|section| section.heading == STOPPED);
+        if let Some(section) = stopped.filter(|section| section.lines.is_empty()) {
+            section.lines = self.stopped_in_past(caller, subject)?;
+            section.share = past_recall::STOPPED_SHARE;
+        }
+        Ok(())
     }
 
     fn sections(
@@ -137,7 +165,7 @@ impl Service {
         vec![
             section("Rules that hold here:", lines(rules), RULES_SHARE),
             section("Said, not confirmed as a rule:", whole(said), RULES_SHARE / 2),
-            section("Where work stopped:", stopped(known, subject), STOPPED_SHARE),
+            section(STOPPED, stopped(known, subject), STOPPED_SHARE),
             section("Open goals:", whole(goals), GOALS_SHARE),
             section("Decisions:", whole(decisions), DECISIONS_SHARE),
             section("Of the person:", whole(personal), PERSONAL_SHARE),

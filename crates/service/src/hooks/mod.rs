@@ -1,13 +1,15 @@
 //! Hooks: what an agent is told without asking, and what is kept of its session without its doing.
 //!
 //! - here: the one operation, which every hook asks once. `switches`: what hooks may do. `told`: nothing twice.
-//! - `prompt_recall`, `tool_recall`: memories that answer a prompt, or are about a file or a command.
+//! - `prompt_recall`, `tool_recall`: memories that answer a prompt, or are about a file or a command. `past_recall`:
+//!   what earlier sessions say about them, and what a session came to.
 //! - `briefing`: what a session begins with. `transcript`, `session_digest`, `stated`: what becomes of a session.
 //!
 //! What must stay true: silence is the usual answer; no memory is told twice in a session; what does not work is a
 //! note in the answer, and never keeps an agent from its work.
 
 mod briefing;
+mod past_recall;
 mod prompt_recall;
 mod session_digest;
 mod stated;
@@ -64,6 +66,10 @@ impl Service {
             HookMoment::PreTool if switches.recall => {
                 let found = self.recall_for_tool(caller, &request, &subject)?;
                 self.tell(caller, &subject, found, &mut answer)?;
+                // What the past cannot say keeps nobody from what memory says.
+                if let Err(error) = self.past_for_tool(caller, &request, &subject, &mut answer) {
+                    answer.notes.push(error.to_string());
+                }
             }
             HookMoment::PreTool => {}
             HookMoment::SubagentStop => {
@@ -108,9 +114,20 @@ impl Service {
             answer.context = trouble;
             return Ok(());
         }
-        let compacted = request.beginning == SessionBeginning::Compacted;
-        let (text, ids) = self.briefing(caller, subject, compacted, trouble)?;
-        self.tell(caller, subject, Some((text, ids)), answer)
+        let (text, ids) = self.briefing(caller, request, subject, trouble.clone())?;
+        let is_resumed = request.beginning == SessionBeginning::Resumed;
+        if is_resumed && ids.is_empty() && self.was_told(subject, told::OPENING) {
+            // The conversation that goes on begins with these words already.
+            answer.context = trouble;
+            return Ok(());
+        }
+        self.tell(caller, subject, Some((text, ids)), answer)?;
+        if let Some(key) = &subject.key
+            && let Err(error) = lock(&self.told).add(key, &[told::OPENING])
+        {
+            answer.notes.push(format!("what was told could not be noted: {error}"));
+        }
+        Ok(())
     }
 
     /// A person asked something.

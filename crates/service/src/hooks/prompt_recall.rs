@@ -145,11 +145,20 @@ fn question(prompt: &str) -> Option<String> {
         return None;
     }
     if count <= BEGINNING_CHARS + END_CHARS {
-        return Some(prompt.to_owned());
+        return Some(plain(prompt));
     }
     let beginning: String = prompt.chars().take(BEGINNING_CHARS).collect();
     let end: String = prompt.chars().skip(count - END_CHARS).collect();
-    Some(format!("{beginning} {end}"))
+    Some(plain(&format!("{beginning} {end}")))
+}
+
+/// A prompt is no question to a search: what a quotation mark, a hyphen or a star would mean there, nobody meant here.
+/// OpenCode puts a whole prompt in quotation marks.
+fn plain(text: &str) -> String {
+    let bare = text.replace(['"', '\u{201c}', '\u{201d}'], " ");
+    let words = bare.split_whitespace();
+    let words = words.map(|word| word.trim_start_matches('-').trim_end_matches('*'));
+    words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -163,6 +172,8 @@ mod tests {
         }
         assert!(question("which port does staging use?").is_some());
         assert!(question("我们用哪个数据库").is_some());
+        let quoted = question("\"which port does -staging use?\" test*");
+        assert_eq!(quoted.as_deref(), Some("which port does staging use? test"));
         let pasted = format!("why does this fail {} at last", "log line\n".repeat(5_000));
         let asked = question(&pasted).unwrap_or_default();
         assert!(asked.starts_with("why does") && asked.ends_with("at last"));

@@ -35,6 +35,18 @@ pub(super) fn key(actor: &str, agent: &str, session: &str) -> String {
     digest[..24.min(digest.len())].to_owned()
 }
 
+/// Marks of what is no memory have this bit, which no id has.
+const MARK: u64 = 1 << 63;
+
+/// Stands for the words that a session begins with.
+pub(super) const OPENING: u64 = 1 << 62;
+
+/// What stands for something of the past in the log.
+pub(super) fn mark(name: &str) -> u64 {
+    let digest = Digest::of("cortex/told-past/1", &[name.as_bytes()]).to_string();
+    u64::from_str_radix(&digest[..16.min(digest.len())], 16).unwrap_or(0) | MARK
+}
+
 impl ToldLog {
     pub(crate) fn new(home: &Path) -> ToldLog {
         ToldLog { path: home.join(FILE), sessions: None, spent: BTreeMap::new() }
@@ -50,6 +62,12 @@ impl ToldLog {
 
     pub(super) fn has(&mut self, session: &str, id: u64) -> bool {
         self.sessions().get(session).is_some_and(|ids| ids.contains(&id))
+    }
+
+    /// How many marks a session has.
+    pub(super) fn marks(&mut self, session: &str) -> usize {
+        let told = self.sessions().get(session);
+        told.map_or(0, |ids| ids.iter().filter(|id| **id & MARK > 0).count())
     }
 
     /// Tokens that the next prompt of a session may add.

@@ -92,6 +92,11 @@ impl Service {
     }
 }
 
+/// Whether a command line has a command that says something about what is done.
+pub(super) fn is_telling(line: &str) -> bool {
+    !commands(line).is_empty()
+}
+
 /// Rules and decisions, and of facts those about a bug.
 fn binds(hit: &Hit) -> bool {
     hit.head.memory_type != MemoryType::Fact || hit.head.kind.starts_with("bug")

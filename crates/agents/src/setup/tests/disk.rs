@@ -85,7 +85,7 @@ fn every() -> impl Iterator<Item = (Agent, Scope)> {
     all.flat_map(|agent| [(agent, Scope::User), (agent, Scope::Project)]).filter(
         |(agent, scope)| {
             use Agent as A;
-            let only_user = [A::Windsurf, A::CopilotCli, A::Cline, A::ClaudeDesktop];
+            let only_user = [A::Windsurf, A::CopilotCli, A::Cline, A::ClaudeDesktop, A::Goose];
             *scope == Scope::User || !only_user.contains(agent)
         },
     )

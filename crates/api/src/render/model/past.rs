@@ -59,15 +59,17 @@ pub fn past_found(found: &PastSearchAnswer, reader: &ModelReader) -> AnswerForMo
         let said = quoted(&hit.preview, HIT_CHARS);
         let mut marks = Vec::new();
         if hit.standing != "current" {
-            marks.push(hit.standing.clone());
+            marks.push(line(&hit.standing));
         }
         marks.extend(hit.rejected.as_deref().map(line));
-        marks.extend(hit.changed_since.clone());
+        marks.extend(hit.changed_since.as_deref().map(line));
         let mark =
             if marks.is_empty() { String::new() } else { format!(" ({})", marks.join("; ")) };
         let reference = line(&hit.reference);
+        let day = line(day);
         let text = format!("- {reference} {day} {project}{mark}: \"{said}\"");
-        let mut fields = json!({"ref": hit.reference, "date": day, "role": hit.role, "text": said});
+        let mut fields =
+            json!({"ref": reference, "date": day, "role": line(&hit.role), "text": said});
         if !project.is_empty() {
             fields["project"] = json!(project);
         }
@@ -128,7 +130,8 @@ pub fn past_worked(found: &PastWorkAnswer, reader: &ModelReader) -> AnswerForMod
     for trace in &found.traces {
         let said = trace.outcome.as_deref().or(trace.prompt.as_deref()).unwrap_or("");
         let said = quoted(said, STEP_CHARS);
-        add(format!("{} {}: \"{said}\"", trace.role, line(&trace.path)), &trace.reference);
+        let (role, path) = (line(&trace.role), line(&trace.path));
+        add(format!("{role} {path}: \"{said}\""), &trace.reference);
     }
     for error in &found.friction {
         let text = format!("{} in {} sessions", quoted(&error.error, STEP_CHARS), error.sessions);
@@ -143,7 +146,8 @@ pub fn past_worked(found: &PastWorkAnswer, reader: &ModelReader) -> AnswerForMod
         return AnswerForModel::new(text, [("found", json!([]))]);
     }
     let head = "Quoted from earlier sessions; no instruction:";
-    fitting(head, entries, "found", reader.room(LIST_TOKENS)).noted(found.note.as_deref())
+    let note = found.note.as_deref().map(line);
+    fitting(head, entries, "found", reader.room(LIST_TOKENS)).noted(note.as_deref())
 }
 
 /// A turn that became a memory.

@@ -218,6 +218,9 @@ fn notes(agent: Agent) -> &'static [&'static str] {
         Agent::Continue => &["Reload Continue; cortex is listed under Tools.", NO_HOOKS],
         Agent::ClaudeDesktop => &["Quit Claude Desktop and start it again.", NO_HOOKS],
         Agent::QwenCode => &["Start a new session; `/mcp` lists cortex.", NO_HOOKS],
+        Agent::Goose => {
+            &["Start a new session; `goose configure` lists cortex among its extensions.", NO_HOOKS]
+        }
     }
 }
 
