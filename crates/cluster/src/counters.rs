@@ -32,6 +32,10 @@ pub struct LedgerCounters {
     pub cache_misses: AtomicU64,
     /// Actors whose copy was thrown away to make room.
     pub cache_evictions: AtomicU64,
+    /// Checkpoints that were made, that cold actors began from, and that were of no use.
+    pub checkpoints_made: AtomicU64,
+    pub checkpoints_taken: AtomicU64,
+    pub checkpoints_refused: AtomicU64,
     /// Entries that the open copies were behind when last looked at: the most, and not growing.
     pub lag: AtomicU64,
 }

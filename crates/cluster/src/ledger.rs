@@ -6,16 +6,20 @@
 //! over is the outcome unknown. *Nothing was saved* is said only of what was never sent, or was refused.
 
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::Instant;
 
 use kernel::StorageFailure;
-use kernel::ledger::{Frame, LastEntry, SharedEntry, SharedJournal, SharedLedgers};
+use kernel::ledger::{Frame, LastEntry, SentAppend, SharedEntry, SharedJournal, SharedLedgers};
 use proof::actor::ActorName;
 use tokio::runtime::Runtime;
+use tokio::sync::OnceCell;
 use tokio::time::timeout;
 
+use crate::checkpoints::CheckpointFolder;
 use crate::counters::{LedgerCounters, add};
 use crate::error::{Error, FailureKind, Result, kind_of, text_of};
 use crate::news::News;
@@ -36,6 +40,8 @@ pub struct PostgresLedger {
     /// Told apart from other nodes in what it tells them.
     pub(crate) instance: String,
     place: String,
+    checkpoints_in: Option<PathBuf>,
+    checkpoints: OnceCell<CheckpointFolder>,
     /// Taken only when the ledger is dropped, which may happen on one of its own threads.
     runtime: Option<Runtime>,
 }
@@ -67,7 +73,7 @@ impl PostgresLedger {
         let mut drawn = [0; 8];
         getrandom::fill(&mut drawn).map_err(|error| Error::Invalid(error.to_string()))?;
         let instance = proof::digest::encode_hex(&drawn);
-        let place = settings.place();
+        let (place, checkpoints_in) = (settings.place(), settings.checkpoints.clone());
         let pool = Pool::new(settings, name.to_owned(), Arc::clone(&counters))?;
         let news = News::default();
         Ok(Arc::new(PostgresLedger {
@@ -76,6 +82,8 @@ impl PostgresLedger {
             counters,
             instance,
             place,
+            checkpoints_in,
+            checkpoints: OnceCell::new(),
             runtime: Some(runtime),
         }))
     }
@@ -116,7 +124,40 @@ impl PostgresLedger {
         Ok(self.pool.row(sql, &[]).await?.map_or(0, |row| row.get(0)))
     }
 
+    /// Where checkpoints are, if there is a folder for them.
+    pub async fn checkpoints(&self) -> Result<Option<&CheckpointFolder>> {
+        let Some(folder) = &self.checkpoints_in else { return Ok(None) };
+        let made = self.checkpoints.get_or_try_init(|| async {
+            Ok(CheckpointFolder::new(folder.clone(), self.node_secret().await?))
+        });
+        made.await.map(Some)
+    }
+
+    /// Appends. What erases something takes the checkpoints with it: before, so that none is left if this node dies in
+    /// between, and after, since another node may have made one meanwhile.
     async fn append(&self, draft: &AppendDraft) -> kernel::Result<()> {
+        if draft.erased.is_empty() {
+            return self.append_plainly(draft).await;
+        }
+        let away = |error: Error| kernel::Error::LedgerAway(error.to_string().as_str().into());
+        self.delete_checkpoints(&draft.actor).await.map_err(away)?;
+        self.append_plainly(draft).await?;
+        if let Err(error) = self.delete_checkpoints(&draft.actor).await {
+            tracing::warn!(actor = draft.actor, "a checkpoint is deleted later: {error}");
+        }
+        Ok(())
+    }
+
+    async fn delete_checkpoints(&self, actor: &str) -> Result<()> {
+        let Some(checkpoints) = self.checkpoints().await? else { return Ok(()) };
+        let actor = ActorName::parse(actor).map_err(|error| Error::Invalid(error.to_string()))?;
+        // As many as there are: one folder of one file, as a rule.
+        let deleted = tokio::task::block_in_place(|| checkpoints.delete_older(&actor, u64::MAX));
+        let failed = |error| Error::Away(format!("the folder of checkpoints: {error}"));
+        deleted.map(drop).map_err(failed)
+    }
+
+    async fn append_plainly(&self, draft: &AppendDraft) -> kernel::Result<()> {
         let started = Instant::now();
         let until = started + APPEND_WAIT;
         let mut pause = RetryPause::default();
@@ -298,6 +339,17 @@ impl SharedJournal for ActorJournal {
         self.ledger.wait(self.ledger.append(&draft))
     }
 
+    fn send(&self, after: LastEntry<'_>, frame: &Frame<'_>) -> Box<dyn SentAppend> {
+        let (draft, ledger) =
+            (AppendDraft::new(&self.actor, after, frame), Arc::clone(&self.ledger));
+        let (tell, told) = sync_channel(1);
+        self.ledger.spawn(async move {
+            // Whoever does not wait for the outcome is gone, and nobody is told anything.
+            let _ = tell.send(ledger.append(&draft).await);
+        });
+        Box::new(DraftOnItsWay(told))
+    }
+
     fn read(&self, from: u64) -> kernel::Result<Vec<SharedEntry>> {
         let asked = self.ledger.read(self.actor.as_str(), to_sql(from), READ_ENTRIES_MAX);
         let found = self.ledger.wait(asked)?;
@@ -308,6 +360,16 @@ impl SharedJournal for ActorJournal {
         // The first is the one that the copy ends with.
         add(&self.ledger.counters.read_entries, found.len().saturating_sub(1) as u64);
         Ok(found)
+    }
+}
+
+/// An append that the ledger's threads send.
+struct DraftOnItsWay(Receiver<kernel::Result<()>>);
+
+impl SentAppend for DraftOnItsWay {
+    fn wait(self: Box<Self>) -> kernel::Result<()> {
+        let ended = || StorageFailure::from("the ledger was closed meanwhile");
+        self.0.recv().unwrap_or_else(|_| Err(kernel::Error::OutcomeUnknown(ended())))
     }
 }
 
@@ -333,5 +395,28 @@ impl SharedLedgers for LedgerHandle {
             .iter()
             .map(|row| ActorName::parse(row.get::<_, &str>(0)))
             .collect::<Result<_, _>>()?)
+    }
+
+    fn restore(&self, actor: &ActorName, folder: &Path) -> bool {
+        let taken = match self.0.wait(self.0.checkpoints()) {
+            Ok(None) => return false,
+            Ok(Some(checkpoints)) => {
+                checkpoints.take(actor, folder).map_err(|error| error.to_string())
+            }
+            Err(error) => Err(error.to_string()),
+        };
+        match taken {
+            Ok(Some(state)) => {
+                add(&self.0.counters.checkpoints_taken, 1);
+                tracing::debug!(%actor, size = state.size, "begun from a checkpoint");
+                true
+            }
+            Ok(None) => false,
+            Err(error) => {
+                add(&self.0.counters.checkpoints_refused, 1);
+                tracing::warn!(%actor, "a checkpoint is of no use, the journal is read instead: {error}");
+                false
+            }
+        }
     }
 }

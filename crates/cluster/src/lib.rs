@@ -12,6 +12,7 @@
 //! placement and heartbeats only save work. Nothing is acknowledged that the database has not committed. An append
 //! whose answer was lost is sent again with the same bytes until the database says what became of it.
 
+pub mod checkpoints;
 pub mod counters;
 mod error;
 mod following;

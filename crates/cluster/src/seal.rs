@@ -49,7 +49,7 @@ pub(crate) fn answer_seal(secret: &[u8], request: &Digest) -> Digest {
 }
 
 /// Hashed twice with the key in front, so that a known seal helps nobody to make a longer one.
-fn keyed(secret: &[u8], parts: &[&[u8]]) -> Digest {
+pub(crate) fn keyed(secret: &[u8], parts: &[&[u8]]) -> Digest {
     let mut framed = Vec::new();
     for part in parts {
         framed.extend_from_slice(&(part.len() as u64).to_be_bytes());

@@ -36,6 +36,8 @@ pub struct LedgerSettings {
     pub(crate) tls: TlsRule,
     /// Connections at once.
     pub connections: usize,
+    /// The folder that all nodes see in which checkpoints are; without one there are none.
+    pub checkpoints: Option<PathBuf>,
 }
 
 impl fmt::Debug for LedgerSettings {
@@ -76,7 +78,7 @@ impl LedgerSettings {
         if config.get_application_name().is_none() {
             config.application_name("cortex");
         }
-        Ok(LedgerSettings { config, tls, connections: CONNECTIONS_MAX })
+        Ok(LedgerSettings { config, tls, connections: CONNECTIONS_MAX, checkpoints: None })
     }
 
     /// Where it is, without a password.

@@ -25,7 +25,7 @@ use crate::host::Host;
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 const LOOK_OFTEN: Duration = Duration::from_secs(1);
 /// How often the cache is measured.
-const MEASURE_EVERY: u32 = 6;
+const MEASURE_EVERY: u32 = 2;
 /// Copies thrown away in one go.
 const EVICTIONS_MAX: usize = 256;
 
@@ -39,6 +39,8 @@ pub struct ClusterOptions {
     pub advertise: Option<String>,
     pub authority: Option<std::path::PathBuf>,
     pub cache_bytes: u64,
+    /// Entries by which a journal has to grow for the next checkpoint.
+    pub checkpoint_entries: u64,
     pub limits: ActorLimits,
 }
 

@@ -51,6 +51,11 @@ pub fn settings(
     };
     let mut found = LedgerSettings::parse(url, password.as_deref()).map_err(told)?;
     found.connections = usize::try_from(config.number("ledger.connections")).unwrap_or(usize::MAX);
+    found.checkpoints = config.text("ledger.checkpoints").map(PathBuf::from);
+    if let Some(folder) = found.checkpoints.as_ref().filter(|folder| !folder.is_dir()) {
+        return Err(wrong(format!("ledger.checkpoints: {} is no folder", folder.display()))
+            .with_hint("make it, or mount it; all nodes must see the same one"));
+    }
     Ok(Some(found))
 }
 
@@ -68,6 +73,7 @@ pub fn options(
         advertise: text("ledger.advertise"),
         authority: text("ledger.ca_file").map(PathBuf::from),
         cache_bytes: config.number("ledger.cache_bytes"),
+        checkpoint_entries: config.number("ledger.checkpoint_entries"),
         limits: limits(config),
     }))
 }

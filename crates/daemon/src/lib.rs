@@ -19,6 +19,7 @@
 //! what is wrong with talents or HTTP is no reason not to serve the memory.
 
 pub mod channels;
+pub(crate) mod cluster_checkpoints;
 pub mod cluster_host;
 pub mod cluster_settings;
 pub mod confinement;

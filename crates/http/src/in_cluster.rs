@@ -225,6 +225,17 @@ pub(super) fn metrics(node: &Node) -> String {
         ("cortex_ledger_cache_evictions_total", "Copies thrown away.", &counters.cache_evictions),
         ("cortex_ledger_cache_hits_total", "Actors opened from a copy.", &counters.cache_hits),
         ("cortex_ledger_cache_misses_total", "Actors opened without one.", &counters.cache_misses),
+        ("cortex_ledger_checkpoints_made_total", "Checkpoints made.", &counters.checkpoints_made),
+        (
+            "cortex_ledger_checkpoints_taken_total",
+            "Actors begun from one.",
+            &counters.checkpoints_taken,
+        ),
+        (
+            "cortex_ledger_checkpoints_refused_total",
+            "Checkpoints of no use.",
+            &counters.checkpoints_refused,
+        ),
         ("cortex_node_forwarded_total", "Requests passed on.", &counters.forwarded),
         (
             "cortex_node_forward_failures_total",

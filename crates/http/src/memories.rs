@@ -109,6 +109,8 @@ pub(super) async fn create(State(app): State<App>, Asker(caller): Asker, body: B
     let saved = app
         .run(WorkKind::Write, move |ops| {
             let saved = ops.service.save(&caller, request)?;
+            // The copy that has it is new enough to show it.
+            let caller = Caller { at_least: Some(saved.seq), ..caller };
             let memory = match shown(ops, &caller, saved.id) {
                 // A delegate that may write but not read knows what it wrote.
                 Err(error) if error.fault() == Fault::Forbidden => written(&saved),

@@ -107,8 +107,8 @@ pub use apply::{EdgeChange, EntryChanges, HeadChange};
 pub use batch::ProgressFn;
 pub use birth::birth;
 pub use cortex::{
-    BackupManifest, BackupReport, Cortex, HookFactory, Options, Reading, RenewalWatch,
-    ResolvedMemory, RestoreReport,
+    BackupManifest, BackupReport, CheckpointState, Cortex, HookFactory, Options, Reading,
+    RenewalWatch, ResolvedMemory, RestoreReport,
 };
 pub use error::{Error, KernelFault, Result, StorageFailure};
 pub use proof::merkle::Roots;

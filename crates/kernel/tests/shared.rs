@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -90,30 +91,61 @@ impl SharedJournal for MemoryJournal {
 }
 
 #[derive(Debug)]
-struct OneJournal(Arc<MemoryJournal>);
+struct OneJournal {
+    journal: Arc<MemoryJournal>,
+    /// The files of a checkpoint.
+    checkpoint: Option<PathBuf>,
+}
 
 impl SharedLedgers for OneJournal {
     fn journal(&self, _: &ActorName) -> Arc<dyn SharedJournal> {
-        Arc::clone(&self.0) as Arc<dyn SharedJournal>
+        Arc::clone(&self.journal) as Arc<dyn SharedJournal>
     }
 
     fn has(&self, _: &ActorName) -> Result<bool> {
-        Ok(!self.0.rows.lock().unwrap().is_empty())
+        Ok(!self.journal.rows.lock().unwrap().is_empty())
     }
 
     fn actors(&self) -> Result<Vec<ActorName>> {
         Ok(vec![ada()])
     }
+
+    fn restore(&self, _: &ActorName, folder: &Path) -> bool {
+        let Some(checkpoint) = &self.checkpoint else { return false };
+        copy_all(checkpoint, folder);
+        true
+    }
+}
+
+fn copy_all(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let (path, to) = (entry.path(), to.join(entry.file_name()));
+        if path.is_dir() {
+            copy_all(&path, &to);
+        } else {
+            std::fs::copy(path, to).unwrap();
+        }
+    }
 }
 
 fn try_node(folder: &TempDir, journal: &Arc<MemoryJournal>) -> Result<Cortex> {
-    let ledgers = Arc::new(OneJournal(Arc::clone(journal)));
+    let ledgers = Arc::new(OneJournal { journal: Arc::clone(journal), checkpoint: None });
     let shared = Some(SharedSource { ledgers, purpose: CopyPurpose::Cache });
     Cortex::open(folder.path(), &ada(), Options { shared, ..Options::default() })
 }
 
 fn node(folder: &TempDir, journal: &Arc<MemoryJournal>) -> Cortex {
     try_node(folder, journal).unwrap()
+}
+
+/// A node that begins with the files of a checkpoint.
+fn node_from(folder: &TempDir, journal: &Arc<MemoryJournal>, checkpoint: &Path) -> Cortex {
+    let checkpoint = Some(checkpoint.to_owned());
+    let ledgers = Arc::new(OneJournal { journal: Arc::clone(journal), checkpoint });
+    let shared = Some(SharedSource { ledgers, purpose: CopyPurpose::Cache });
+    Cortex::open(folder.path(), &ada(), Options { shared, ..Options::default() }).unwrap()
 }
 
 fn folders<const N: usize>() -> [TempDir; N] {
@@ -179,6 +211,55 @@ fn of_two_nodes_that_expect_the_same_version_one_wins() {
     let lost = nodes[1].update(stamp(2), revision(1, Some(1), "second"));
     assert!(matches!(lost, Err(Error::VersionConflict { current: 2, .. })), "{lost:?}");
     assert!(journal.overtaken.load(Ordering::Relaxed) > 0, "it had not heard of the first");
+}
+
+// cluster 3, 19
+#[test]
+fn what_was_decided_before_another_node_wrote_is_to_be_decided_again() {
+    let (journal, folders) = (MemoryJournal::new(), folders::<2>());
+    let nodes = [node(&folders[0], &journal), node(&folders[1], &journal)];
+    nodes[0].write(stamp(1), fact(1, "first", "x")).unwrap();
+    nodes[1].catch_up().unwrap();
+    let decided = |size| Stamp { decided_at: Some(size), ..stamp(2) };
+    assert_eq!(nodes[1].write(decided(1), fact(2, "second", "x")).unwrap().seq, 2);
+    // The first node has not heard of it, and finds out by its append.
+    let late = nodes[0].write(decided(1), fact(3, "third", "x"));
+    assert!(matches!(late, Err(Error::Overtaken)), "{late:?}");
+    assert_eq!(size(&nodes[0]), 2, "it has heard of it now");
+    assert_eq!(nodes[0].write(decided(2), fact(3, "third", "x")).unwrap().seq, 3);
+    // What the same node wrote meanwhile is no other node's.
+    assert_eq!(nodes[0].write(decided(2), fact(4, "fourth", "x")).unwrap().seq, 4);
+    nodes[1].catch_up().unwrap();
+    assert_eq!(nodes[0].root().unwrap(), nodes[1].root().unwrap());
+}
+
+// cluster 9, 10
+#[test]
+fn a_node_begins_from_a_checkpoint_and_refuses_one_with_another_root() {
+    let journal = MemoryJournal::new();
+    let [first, second, third, fourth] = folders::<4>();
+    let [checkpoint, stranger] = folders::<2>();
+    let writer = node(&first, &journal);
+    for n in 1..=20 {
+        writer.write(stamp(1), fact(n, &format!("fact {n}"), "x")).unwrap();
+    }
+    let state = writer.checkpoint(&|| stamp(2), checkpoint.path()).unwrap().unwrap();
+    assert_eq!((state.size, state.erased), (20, 0));
+    writer.write(stamp(3), fact(30, "behind it", "x")).unwrap();
+    let begun = node_from(&second, &journal, checkpoint.path());
+    assert_eq!((begun.root().unwrap(), size(&begun)), (writer.root().unwrap(), 22));
+    assert_eq!(dump(&begun), dump(&writer));
+    assert_clean(&begun);
+    // The state of another journal is noticed by its root, and the journal is read from its start.
+    let elsewhere = MemoryJournal::new();
+    let other = node(&third, &elsewhere);
+    for n in 1..=20 {
+        other.write(stamp(1), fact(n, &format!("another {n}"), "x")).unwrap();
+    }
+    other.checkpoint(&|| stamp(2), stranger.path()).unwrap().unwrap();
+    let made_again = node_from(&fourth, &journal, stranger.path());
+    assert_eq!(made_again.root().unwrap(), writer.root().unwrap());
+    assert_clean(&made_again);
 }
 
 // cluster 5, 7

@@ -115,7 +115,7 @@ impl Service {
     fn reached(&self, caller: &Caller) -> Result<Arc<Cortex>> {
         let cortex = again_if_copied_anew(|| {
             let cortex = self.open(caller)?;
-            if self.home.is_shared() {
+            if self.home.is_shared() && caller.decided_at.is_none() {
                 self.freshen(caller, &cortex)?;
             }
             Ok(cortex)

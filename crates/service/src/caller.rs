@@ -114,6 +114,8 @@ pub struct Caller {
     pub idempotency_key: Option<String>,
     /// Of a shared ledger: satisfied with a copy of at least so many entries. Absent: with all there are.
     pub at_least: Option<u64>,
+    /// Of a shared ledger: the size of the copy by which a change is decided, without a look at what others wrote.
+    pub decided_at: Option<u64>,
     pub environment: Arc<dyn Environment>,
     /// Absent for the owner; what is done under a grant is done in its name.
     pub delegate: Option<Arc<Delegate>>,
@@ -135,6 +137,7 @@ impl Caller {
             project: None,
             idempotency_key: None,
             at_least: None,
+            decided_at: None,
             environment,
             delegate: None,
             run: None,
@@ -200,7 +203,8 @@ impl Caller {
 
     /// Who and when, without the idempotency key.
     pub fn plain_stamp(&self) -> Result<Stamp> {
-        Ok(Stamp { run: self.run.clone(), ..Stamp::new(self.now()?, &self.by) })
+        let (run, decided_at) = (self.run.clone(), self.decided_at);
+        Ok(Stamp { run, decided_at, ..Stamp::new(self.now()?, &self.by) })
     }
 
     /// Who and when, with the key: for the one change that is the point of the operation.

@@ -51,7 +51,7 @@ impl Service {
         if caller.delegate.is_some() {
             return self.save_within(caller, &request);
         }
-        again_if_damaged(|| self.save_once(caller, &request))
+        self.by_copy_first(caller, |caller| again_if_damaged(|| self.save_once(caller, &request)))
     }
 
     fn save_once(&self, caller: &Caller, request: &SaveRequest) -> Result<SaveAnswer> {

@@ -105,6 +105,29 @@ impl Service {
         }
     }
 
+    /// Makes a change: first as the copy here says, and if that may have been too old, again by all there is.
+    ///
+    /// An append counts only behind the last entry of all, so a change that succeeds was decided by everything written
+    /// before; the look that a question needs would cost every write a second way to the database. What the copy
+    /// refuses says nothing: another node may have written what it asks for.
+    pub(crate) fn by_copy_first<T>(
+        &self,
+        caller: &Caller,
+        change: impl Fn(&Caller) -> Result<T>,
+    ) -> Result<T> {
+        let may = self.home.is_shared() && caller.at_least.is_none();
+        let Some(size) = self.home.if_open(&caller.actor).filter(|_| may).and_then(|cortex| {
+            let reading = cortex.read().ok().filter(|_| !cortex.is_poisoned())?;
+            reading.view().counters().ok().map(|counters| counters.size)
+        }) else {
+            return change(caller);
+        };
+        match change(&Caller { decided_at: Some(size), ..caller.clone() }) {
+            Err(error) if is_of_state(&error) => change(caller),
+            answer => answer,
+        }
+    }
+
     /// Refuses what is more than the actor may do.
     pub(crate) fn check_limits(&self, cortex: &Cortex, command: &Command) -> kernel::Result<()> {
         let ActorLimits { writes_per_second, bytes, memories, .. } = self.limits;
@@ -131,6 +154,11 @@ impl Service {
         }
         Ok(())
     }
+}
+
+/// True of what another state might have allowed. Not of a ledger that is away or does not say what became of it.
+fn is_of_state(error: &Error) -> bool {
+    error.code() == ErrorCode::Overtaken || !matches!(error.fault(), Fault::Busy | Fault::Server)
 }
 
 #[cfg(test)]

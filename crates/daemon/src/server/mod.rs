@@ -26,6 +26,7 @@ use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{MissedTickBehavior, interval, sleep_until};
 
+use crate::cluster_checkpoints;
 use crate::cluster_host::{ClusterOptions, follow, told};
 use crate::host::Host;
 use crate::talents_host::{TalentsHost, TalentsSettings};
@@ -258,6 +259,11 @@ async fn live(
             let node = cluster.join(ledger, &place.home, (*address, is_tls)).await?;
             tracing::info!(node = node.name(), url = node.url(), ledger = ledger.place(), "joined");
             host.join(Arc::clone(&node));
+            if cluster.ledger.checkpoints.is_some() {
+                let (host, node, entries) = (&host, &node, cluster.checkpoint_entries);
+                let (host, node) = (Arc::clone(host), Arc::clone(node));
+                tokio::spawn(cluster_checkpoints::make(host, node, entries, ending.clone()));
+            }
             let following = follow(Arc::clone(&host), node, cluster.cache_bytes, ending.clone());
             Some(tokio::spawn(following))
         }

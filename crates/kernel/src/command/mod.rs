@@ -31,11 +31,21 @@ pub struct Stamp {
     pub idempotency_key: Option<String>,
     /// The time is that of something made elsewhere, as an import has it, and not what the clock says.
     pub is_dated: bool,
+    /// Of a shared ledger: the size of the copy by which this was decided. If another node's entry came to the copy
+    /// since, it is refused (`Overtaken`), and the caller decides again.
+    pub decided_at: Option<u64>,
 }
 
 impl Stamp {
     pub fn new(at: Millis, by: impl Into<String>) -> Stamp {
-        Stamp { at, by: by.into(), run: None, idempotency_key: None, is_dated: false }
+        Stamp {
+            at,
+            by: by.into(),
+            run: None,
+            idempotency_key: None,
+            is_dated: false,
+            decided_at: None,
+        }
     }
 
     /// The time of an entry behind one of `last`: what the clock says. A caller that is a little behind has waited its

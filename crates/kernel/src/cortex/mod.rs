@@ -5,6 +5,7 @@
 //! so that the next open is fast.
 
 mod backup;
+mod checkpoint;
 mod delegate;
 mod open;
 mod reading;
@@ -42,6 +43,7 @@ use crate::uri::Uri;
 use crate::writer::{Submission, WriterHandle, permission_of};
 
 pub use backup::{BackupManifest, BackupReport, RestoreReport};
+pub use checkpoint::CheckpointState;
 pub use reading::{Reading, ResolvedMemory};
 
 /// Makes the hooks of the layers above, one set per use: the live store, and each verification.

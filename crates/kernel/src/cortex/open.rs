@@ -32,7 +32,13 @@ impl Cortex {
             None => Cortex::open_on(Box::new(disk), actor, options)?,
             Some(shared) => {
                 let medium: Arc<dyn Medium> = match shared.purpose {
-                    CopyPurpose::Cache => Arc::new(CacheMedium::new(disk)),
+                    CopyPurpose::Cache => {
+                        if !disk.is_actor() {
+                            // A long journal is faster from its last checkpoint; without one it is read from its start.
+                            shared.ledgers.restore(actor, folder);
+                        }
+                        Arc::new(CacheMedium::new(disk))
+                    }
                     CopyPurpose::Home => Arc::new(disk),
                 };
                 Cortex::open_copy(&medium, actor, &options)?

@@ -66,7 +66,7 @@ pub use reader::LocationReader;
 pub use segment::{LedgerKey, SegmentHeader};
 pub(crate) use segment_files::SegmentNames;
 pub(crate) use shared::remove_copy;
-pub use shared::{CopyPurpose, LastEntry, SharedJournal, SharedLedgers, SharedSource};
+pub use shared::{CopyPurpose, LastEntry, SentAppend, SharedJournal, SharedLedgers, SharedSource};
 pub use storage::LedgerStorage;
 
 pub use crate::store::SharedEntry;
@@ -135,6 +135,14 @@ pub trait Ledger: Send + Sync + fmt::Debug {
         frame: &Frame<'_>,
         root: &dyn Fn() -> Result<Digest>,
     ) -> Result<Vec<Location>>;
+
+    /// Starts what `append` of the same frame then waits for, if the way there is long.
+    fn send(&self, _after: u64, _frame: &Frame<'_>) {}
+
+    /// What became of a frame that was sent and for which `append` was not called.
+    fn outcome_of_sent(&self) -> Option<Result<()>> {
+        None
+    }
 
     /// Entries behind `after` that others wrote, in order, a bounded number. Nobody else writes to files.
     fn foreign(&self, _after: u64) -> Result<Vec<SharedEntry>> {

@@ -45,8 +45,27 @@ pub trait SharedJournal: Send + Sync + fmt::Debug {
     /// last entry. `Overtaken`: it is not. `LedgerAway`: nothing was written. `OutcomeUnknown`: nobody can say.
     fn append(&self, after: LastEntry<'_>, frame: &Frame<'_>) -> Result<()>;
 
+    /// Starts an append, so that the caller can do something else until it is there.
+    fn send(&self, after: LastEntry<'_>, frame: &Frame<'_>) -> Box<dyn SentAppend> {
+        Box::new(EndedAppend(self.append(after, frame)))
+    }
+
     /// Entries from `from` on, in order, a bounded number. Empty: there are none.
     fn read(&self, from: u64) -> Result<Vec<SharedEntry>>;
+}
+
+/// An append that is under way.
+pub trait SentAppend: Send {
+    /// What `append` would have said.
+    fn wait(self: Box<Self>) -> Result<()>;
+}
+
+struct EndedAppend(Result<()>);
+
+impl SentAppend for EndedAppend {
+    fn wait(self: Box<Self>) -> Result<()> {
+        self.0
+    }
 }
 
 /// The journals of all actors.
@@ -58,6 +77,12 @@ pub trait SharedLedgers: Send + Sync + fmt::Debug {
 
     /// Names of all actors that have one, in order.
     fn actors(&self) -> Result<Vec<ActorName>>;
+
+    /// Puts the files of a checkpoint into the empty folder of an actor. False: there is none that could be used, and
+    /// the folder is empty still. Whatever is there is judged like any copy.
+    fn restore(&self, _actor: &ActorName, _folder: &Path) -> bool {
+        false
+    }
 }
 
 /// What the local copy of a shared ledger is for.
@@ -82,6 +107,8 @@ pub(super) struct MirrorLedger {
     shared: Arc<dyn SharedJournal>,
     /// The bytes of the last entry in the copy.
     last_entry: Mutex<Vec<u8>>,
+    /// A frame that is on its way to the shared journal. The one writer waits for it before it sends another.
+    sent: Mutex<Option<Box<dyn SentAppend>>>,
     /// The copy cannot follow any more.
     has_failed: AtomicBool,
 }
@@ -111,7 +138,7 @@ impl MirrorLedger {
             }
         }
         let (last_entry, has_failed) = (Mutex::new(last_entry), AtomicBool::new(false));
-        Ok(MirrorLedger { local, medium, shared, last_entry, has_failed })
+        Ok(MirrorLedger { local, medium, shared, last_entry, sent: Mutex::default(), has_failed })
     }
 
     fn last_entry(&self) -> MutexGuard<'_, Vec<u8>> {
@@ -172,9 +199,24 @@ impl Ledger for MirrorLedger {
     }
 
     fn append(&self, after: u64, frame: &Frame<'_>, root: &RootFn<'_>) -> Result<Vec<Location>> {
-        let last_entry = self.last_entry().clone();
-        self.shared.append(LastEntry { seq: after, entry: &last_entry }, frame)?;
+        match self.outcome_of_sent() {
+            Some(outcome) => outcome?,
+            None => {
+                let last_entry = self.last_entry().clone();
+                self.shared.append(LastEntry { seq: after, entry: &last_entry }, frame)?;
+            }
+        }
         Ok(self.follow(after, frame, root))
+    }
+
+    fn send(&self, after: u64, frame: &Frame<'_>) {
+        let sent = self.shared.send(LastEntry { seq: after, entry: &self.last_entry() }, frame);
+        *self.sent.lock().unwrap_or_else(PoisonError::into_inner) = Some(sent);
+    }
+
+    fn outcome_of_sent(&self) -> Option<Result<()>> {
+        let sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner).take();
+        sent.map(SentAppend::wait)
     }
 
     fn adopt(&self, after: u64, frame: &Frame<'_>, root: &RootFn<'_>) -> Result<Vec<Location>> {

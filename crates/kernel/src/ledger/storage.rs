@@ -239,45 +239,14 @@ impl LedgerStorage {
         }
     }
 
-    /// Appends the entries of `writes` and overwrites what they erase. Returns the rows that say where entries are.
+    /// Appends the entries of a draft and overwrites what they erase. Returns the rows that say where entries are.
     /// `reader` shows the state before.
-    fn append(&self, writes: &WriteSet, reader: &dyn StoreReader) -> Result<RowChanges> {
-        let mut frame = Frame::default();
-        let (mut first, mut erased) = (0, Vec::new());
-        let truth = writes.iter().find(|(space, _)| *space == Space::Truth);
-        for (key, value) in truth.into_iter().flat_map(|(_, rows)| rows) {
-            match (keys::parse_truth(key), value.as_deref()) {
-                (Some(TruthKey::Entry(seq)), Some(entry)) => {
-                    if frame.entries.is_empty() {
-                        first = seq;
-                    }
-                    if seq != first + frame.entries.len() as u64 {
-                        return Err(Error::corrupt(format!("entry {seq}"), "leaves a gap"));
-                    }
-                    frame.entries.push(FrameEntry { entry, body: None });
-                }
-                (Some(TruthKey::Body(seq)), body) => {
-                    let in_frame = seq.checked_sub(first).filter(|_| !frame.entries.is_empty());
-                    let at = in_frame.and_then(|at| usize::try_from(at).ok());
-                    match (at.and_then(|at| frame.entries.get_mut(at)), body) {
-                        (Some(entry), body) => entry.body = body,
-                        (None, None) => erased.push(seq),
-                        (None, Some(_)) => {
-                            return Err(Error::corrupt(format!("body {seq}"), "has no entry"));
-                        }
-                    }
-                }
-                (Some(TruthKey::Entry(seq)), None) => {
-                    return Err(Error::corrupt(format!("entry {seq}"), "cannot be taken back"));
-                }
-                (None, _) => return Err(Error::corrupt("truth", "a key is unknown")),
-            }
-        }
+    fn append(&self, draft: FrameDraft<'_>, reader: &dyn StoreReader) -> Result<RowChanges> {
+        let FrameDraft { first, frame, is_foreign } = draft;
         let mut rows = RowChanges::new();
         if !frame.entries.is_empty() {
             let root = || journal_root(reader, first - 1);
-            frame.erased.clone_from(&erased);
-            let locations = if writes.is_foreign() {
+            let locations = if is_foreign {
                 self.ledger.adopt(first - 1, &frame, &root)?
             } else {
                 self.ledger.append(first - 1, &frame, &root)?
@@ -286,9 +255,9 @@ impl LedgerStorage {
                 rows.insert(keys::entry(seq), Some(location.to_bytes()));
             }
         }
-        if !erased.is_empty() && !self.ledger.has_failed() {
-            let mut bodies = Vec::with_capacity(erased.len());
-            for seq in erased {
+        if !frame.erased.is_empty() && !self.ledger.has_failed() {
+            let mut bodies = Vec::with_capacity(frame.erased.len());
+            for seq in frame.erased {
                 bodies.extend(location(reader, seq)?.map(|location| (seq, location)));
             }
             self.ledger.erase(&bodies)?;
@@ -388,13 +357,24 @@ impl Storage for LedgerStorage {
         let is_durable = entries == 0 || unsynced >= UNSYNCED_ENTRIES_MAX;
         let reader = self.health.judge(self.derived.reader())?;
         let (mut appended, mut is_refused) = (None, false);
-        let outcome = self.derived.commit_around(writes, is_durable, || {
-            let rows = self.append(writes, &*reader);
+        let draft = FrameDraft::of(writes)?;
+        if !draft.frame.entries.is_empty() && !draft.is_foreign {
+            // Rows are staged here while the frame is on its way.
+            self.ledger.send(draft.first - 1, &draft.frame);
+        }
+        let mut outcome = self.derived.commit_around(writes, is_durable, || {
+            let rows = self.append(draft, &*reader);
             is_refused = matches!(rows, Err(Error::DiskFull(_)));
             let rows = rows?;
             appended = Some(rows.clone());
             if self.ledger.has_failed() { Err(Error::Poisoned) } else { Ok(rows) }
         });
+        match self.ledger.outcome_of_sent() {
+            // The rows failed before anybody waited for the frame.
+            Some(Ok(())) => appended = Some(RowChanges::new()),
+            Some(Err(error)) => outcome = Err(error),
+            None => {}
+        }
         match (self.health.judge(outcome), appended) {
             (Ok(()), Some(rows)) => {
                 self.unsynced.store(if is_durable { 0 } else { unsynced }, Ordering::Release);
@@ -498,6 +478,51 @@ impl Storage for LedgerStorage {
             self.note_root();
         }
         self.derived.close()
+    }
+}
+
+/// The entries of a commit, as the ledger takes them.
+struct FrameDraft<'w> {
+    /// The `seq` of the first.
+    first: u64,
+    frame: Frame<'w>,
+    /// They are in the shared journal already.
+    is_foreign: bool,
+}
+
+impl<'w> FrameDraft<'w> {
+    fn of(writes: &'w WriteSet) -> Result<FrameDraft<'w>> {
+        let (mut first, mut frame) = (0, Frame::default());
+        let truth = writes.iter().find(|(space, _)| *space == Space::Truth);
+        for (key, value) in truth.into_iter().flat_map(|(_, rows)| rows) {
+            match (keys::parse_truth(key), value.as_deref()) {
+                (Some(TruthKey::Entry(seq)), Some(entry)) => {
+                    if frame.entries.is_empty() {
+                        first = seq;
+                    }
+                    if seq != first + frame.entries.len() as u64 {
+                        return Err(Error::corrupt(format!("entry {seq}"), "leaves a gap"));
+                    }
+                    frame.entries.push(FrameEntry { entry, body: None });
+                }
+                (Some(TruthKey::Body(seq)), body) => {
+                    let in_frame = seq.checked_sub(first).filter(|_| !frame.entries.is_empty());
+                    let at = in_frame.and_then(|at| usize::try_from(at).ok());
+                    match (at.and_then(|at| frame.entries.get_mut(at)), body) {
+                        (Some(entry), body) => entry.body = body,
+                        (None, None) => frame.erased.push(seq),
+                        (None, Some(_)) => {
+                            return Err(Error::corrupt(format!("body {seq}"), "has no entry"));
+                        }
+                    }
+                }
+                (Some(TruthKey::Entry(seq)), None) => {
+                    return Err(Error::corrupt(format!("entry {seq}"), "cannot be taken back"));
+                }
+                (None, _) => return Err(Error::corrupt("truth", "a key is unknown")),
+            }
+        }
+        Ok(FrameDraft { first, frame, is_foreign: writes.is_foreign() })
     }
 }
 

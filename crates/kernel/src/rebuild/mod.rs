@@ -22,6 +22,7 @@ use crate::store::{DamageNote, KeyRange, Space, StoreReader, Visit};
 
 pub use beside::RebuildReport;
 pub(crate) use beside::{Remake, renew};
+pub(crate) use read_ahead::prepared;
 pub(crate) use replay::replay;
 pub use verify::{PROBLEMS_MAX, VerifyProblem, VerifyReport};
 pub(crate) use verify::{other_roots, replay_into, verify};

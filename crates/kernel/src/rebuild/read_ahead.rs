@@ -10,6 +10,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::available_parallelism;
 
 use proof::journal::Payload;
+use proof::memory::SealedBody;
 
 use super::{StoredEntry, stored};
 use crate::error::{Error, Result};
@@ -37,7 +38,7 @@ impl AheadEntry {
     fn read(reader: &dyn StoreReader, seq: u64, preparers: &[Arc<dyn Prepare>]) -> AheadEntry {
         let found = stored(reader, seq);
         let prepared = match &found {
-            Ok(Some(entry)) => prepared(entry, preparers),
+            Ok(Some(entry)) => prepared(&entry.payload, entry.sealed.as_ref(), preparers),
             _ => Vec::new(),
         };
         AheadEntry { seq, found, prepared }
@@ -53,15 +54,18 @@ impl AheadEntry {
     }
 }
 
-fn prepared(entry: &StoredEntry, preparers: &[Arc<dyn Prepare>]) -> Vec<PreparedBody> {
-    let hash = match &entry.payload {
+/// What the hooks make of the body beside an entry.
+pub(crate) fn prepared(
+    payload: &Payload,
+    sealed: Option<&SealedBody>,
+    preparers: &[Arc<dyn Prepare>],
+) -> Vec<PreparedBody> {
+    let hash = match payload {
         Payload::Write(write) => write.body_hash,
         Payload::Update(update) => update.body_hash,
         _ => return Vec::new(),
     };
-    let Some(sealed) = entry.sealed.as_ref().filter(|_| !preparers.is_empty()) else {
-        return Vec::new();
-    };
+    let Some(sealed) = sealed.filter(|_| !preparers.is_empty()) else { return Vec::new() };
     // Whoever applies the entry finds the same fault, and knows what to do about it.
     let Ok(body) = sealed.open_checked("body", hash) else { return Vec::new() };
     preparers.iter().map(|preparer| preparer.prepare(&body)).collect()

@@ -3,6 +3,8 @@
 //! What must stay true: there is one at a time, whoever wants the next waits; until it takes the place of the store
 //! it is worthless, and one that is given up leaves no file.
 
+use std::io::Write as _;
+use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use super::backend::{engine, guarded, io};
@@ -15,6 +17,8 @@ use crate::error::Result;
 
 /// Rows copied per transaction when a file is rewritten.
 const REWRITE_ROWS_PER_COMMIT: usize = 20_000;
+/// Bytes that are copied at a time when a file is taken out.
+const COPY_PART_BYTES: usize = 1 << 20;
 
 /// Whose turn it is to write a copy.
 #[derive(Debug, Default)]
@@ -128,6 +132,15 @@ impl FreshCopy {
         self.file().with(|database| commit_to(database, &WriteSet::new(), Wait::Disk))
     }
 
+    /// Closes the file and copies it to `path`; it takes nothing's place.
+    pub(crate) fn take_out(mut self, path: &Path) -> Result<()> {
+        drop(self.file.take());
+        let outcome = copy_out(&*self.medium, path);
+        // The next open removes what cannot be removed now.
+        let _ = self.medium.remove(StoreFile::DerivedScratch);
+        outcome.map_err(io)
+    }
+
     /// Closes the file and gives it the name of the store.
     pub(super) fn take_place(mut self) -> Result<()> {
         // It is reopened under its new name, so that its lock and path agree.
@@ -148,4 +161,18 @@ impl Drop for FreshCopy {
             let _ = self.medium.remove(StoreFile::DerivedScratch);
         }
     }
+}
+
+fn copy_out(medium: &dyn Medium, path: &Path) -> std::io::Result<()> {
+    let from = medium.open(StoreFile::DerivedScratch)?;
+    let (mut to, length) = (std::fs::File::create(path)?, from.len()?);
+    let mut part = vec![0; COPY_PART_BYTES];
+    let (mut at, most) = (0, COPY_PART_BYTES as u64);
+    while at < length {
+        let wanted = usize::try_from((length - at).min(most)).unwrap_or(COPY_PART_BYTES);
+        from.read(at, &mut part[..wanted])?;
+        to.write_all(&part[..wanted])?;
+        at += wanted as u64;
+    }
+    from.close()
 }

@@ -37,6 +37,8 @@ pub(crate) struct WriterThread {
     pub(super) hooks: Hooks,
     /// Seen by whoever holds the actor, so that it is reopened.
     pub(super) poisoned: Arc<AtomicBool>,
+    /// The size of the journal when entries of other nodes were last taken over.
+    pub(super) taken_over_at: u64,
 }
 
 impl WriterThread {
@@ -46,7 +48,8 @@ impl WriterThread {
         side: Side,
         hooks: Hooks,
     ) -> WriterThread {
-        WriterThread { actor, storage, scrubber, side, hooks, poisoned: Arc::default() }
+        let (poisoned, taken_over_at) = (Arc::default(), 0);
+        WriterThread { actor, storage, scrubber, side, hooks, poisoned, taken_over_at }
     }
 
     /// True from the first failed commit on.
@@ -206,12 +209,15 @@ impl WriterThread {
             }
         };
         let mut batch = Batch::new(&*reader, self.side, &mut self.hooks);
-        let mut failed = None;
+        let (mut failed, taken_over_at) = (None, self.taken_over_at);
         while batch.bytes() < GROUP_BYTES_MAX
             && let Some(job) = take_command(waiting)
         {
             HeldJob::stage(held, job, |request, prepared| match &failed {
                 Some(error) => Err(Error::clone(error)),
+                None if request.stamp.decided_at.is_some_and(|size| size < taken_over_at) => {
+                    Err(Error::Overtaken)
+                }
                 None => stage(&self.actor, &mut batch, request, prepared).map_err(|refused| {
                     match refused {
                         Refusal::Command(error) => error,

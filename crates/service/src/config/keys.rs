@@ -194,6 +194,18 @@ pub const KEYS: &[Key] = &[
         about: "Days between two reads of each ledger against its checksums, in idle time; 0 for never",
     },
     Key {
+        name: "ledger.checkpoint_entries",
+        kind: Kind::Whole(1, u64::MAX),
+        default: || json!(5_000),
+        about: "Entries by which a journal has to grow for the next checkpoint; long ones have to grow by a quarter",
+    },
+    Key {
+        name: "ledger.checkpoints",
+        kind: Kind::Text,
+        default: || json!(""),
+        about: "Folder that all nodes see, for checkpoints of long journals; empty: none are made",
+    },
+    Key {
         name: "ledger.connections",
         kind: Kind::Whole(2, 256),
         default: || json!(16),
