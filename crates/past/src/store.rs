@@ -40,7 +40,7 @@ pub struct Past {
     pub(crate) unfinished: Option<OpenWork>,
     /// The catalogue, or a part of the index, has to be made from segments.
     pub(crate) needs_rebuild: bool,
-    /// Which documents belong to which turns, once somebody asked. Whatever changes the catalogue or the parts drops it.
+    /// Which documents belong to which turns, once somebody asked. Whatever changes catalogue or parts drops it.
     table: OnceLock<TurnTable>,
 }
 

@@ -311,9 +311,16 @@ mod tests {
 
     #[test]
     fn what_a_person_added_stays_and_what_is_old_is_brought_up_to_date() {
-        let text = "extensions:\n    cortex:\n        enabled: true\n        cmd: old\n        args:\n        - mcp\n        timeout: 9 # mine\n    z:\n        a: 1\n";
+        let text = concat!(
+            "extensions:\n    cortex:\n        enabled: true\n        cmd: old\n",
+            "        args:\n        - mcp\n        timeout: 9 # mine\n    z:\n        a: 1\n",
+        );
         let added = add(text, &entries()).unwrap();
-        assert!(added.contains("        cmd: \"cortex\"\n        args:\n        - mcp\n        timeout: 9 # mine\n        type: \"stdio\"\n    z:"), "{added}");
+        let wanted = concat!(
+            "        cmd: \"cortex\"\n        args:\n        - mcp\n",
+            "        timeout: 9 # mine\n        type: \"stdio\"\n    z:",
+        );
+        assert!(added.contains(wanted), "{added}");
         assert_eq!(remove(&added, &entries()).unwrap(), "extensions:\n    z:\n        a: 1\n");
     }
 

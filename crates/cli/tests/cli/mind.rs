@@ -128,7 +128,7 @@ fn a_paused_job_stays_paused_and_the_switch_stays_thrown() {
     let paused = || {
         let jobs = home.run(&["mind", "jobs", "--json"]).ok().json();
         let jobs = jobs["jobs"].as_array().unwrap().clone();
-        assert_eq!(jobs.len(), 3);
+        assert_eq!(jobs.len(), 4);
         jobs.iter().find(|job| job["name"] == "patterns").unwrap()["paused"].as_bool().unwrap()
     };
     assert!(paused());

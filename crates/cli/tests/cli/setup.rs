@@ -77,7 +77,7 @@ fn a_dry_run_prints_a_diff_and_writes_nothing() {
 fn the_list_is_text_or_json() {
     let home = Home::new();
     let ran = run(&home, &["setup"]).ok();
-    assert_eq!(ran.out.lines().count(), 14);
+    assert_eq!(ran.out.lines().count(), 15);
     assert!(ran.out.starts_with("claude-code  user     not installed"), "{ran:?}");
     run(&home, &["setup", "cursor"]).ok();
     let ran = run(&home, &["setup", "--list", "--json"]).ok();

@@ -21,7 +21,7 @@ use crate::{Service, lock};
 
 /// Above the line.
 const HEADING: &str = "From earlier sessions here (quoted, for reference):";
-/// Lines of the past that one session is told before tools. Each leaves two marks: of what was touched, and of the turn.
+/// Lines of the past that one session is told before tools. Each leaves two marks: what was touched, and the turn.
 const LINES_MAX: usize = 2;
 /// Tokens of what a session came to, by what it is: decisions, open errors, files, commands.
 const FACT_SHARES: [usize; 4] = [110, 80, 80, 130];
