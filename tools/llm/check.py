@@ -73,7 +73,7 @@ class Home:
 
     def run(self, *arguments: str, stdin: str = "") -> str:
         command = [self.cortex, "--home", str(self.folder), *arguments]
-        ran = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=600, check=False)
+        ran = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=1900, check=False)
         if ran.returncode != 0:
             sys.exit(f"cortex {' '.join(arguments)} ended with {ran.returncode}:\n{ran.stdout}\n{ran.stderr}")
         return ran.stdout
@@ -136,7 +136,7 @@ def long_record(home: Home) -> None:
     """T18: a record that is far longer than the window is read by parts, none of which is larger than the window."""
     added = json.loads(home.run("chronicle", "add", "--day", LONG_DAY, "--at", "09:00", "--json", stdin=talk()))
     began = time.monotonic()
-    out = home.run("talent", "exec", stdin=json.dumps({"use_id": "1736432400001", "name": "minutes", "day": LONG_DAY, "segment": added["segment"]}) + "\n")
+    out = home.run("talent", "exec", stdin=json.dumps({"use_id": "1736432400001", "name": "minutes", "day": LONG_DAY, "segment": added["segment"], "timeout_seconds": 1800}) + "\n")
     events = [json.loads(line) for line in out.splitlines()]
     parts = [event for event in events if event["event"] == "progress"]
     finish = events[-1]
