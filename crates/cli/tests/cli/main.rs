@@ -17,6 +17,7 @@ mod everyday;
 mod hardship;
 mod hooks;
 mod hostile;
+mod kills;
 mod meaning;
 mod memories;
 mod mind;

@@ -475,3 +475,52 @@ fn a_daemon_answers_and_reads_on_by_itself() {
     person.run(&["stop"]).ok();
     daemon.wait().unwrap();
 }
+
+// T14: what a connected agent did yesterday is a segment with its output and a brief, without any command
+#[test]
+fn a_day_of_an_agent_becomes_segments_outputs_and_a_brief_by_itself() {
+    let person = Person::new();
+    let today = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date();
+    let day = |back: i64| today.checked_sub(jiff::Span::new().days(back)).unwrap();
+    let (before, yesterday) = (day(2).strftime("%Y%m%d").to_string(), day(1));
+    let turn = |time: &str, role: &str, text: &str| {
+        let content =
+            if role == "user" { json!(text) } else { json!([{"type": "text", "text": text}]) };
+        json!({"type": role, "uuid": format!("{time}-{role}"), "sessionId": "day-1",
+            "timestamp": format!("{yesterday}T{time}Z"), "cwd": "/src/shop", "gitBranch": "main", "version": "2.1.9",
+            "message": {"id": format!("m{time}"), "role": role, "content": content}})
+    };
+    person.write(
+        ".claude/projects/-src-shop/day-1.jsonl",
+        &[
+            turn("09:00:00", "user", "Which store do we take?"),
+            turn("09:01:00", "assistant", "We take redb, because it is one file."),
+            turn("14:00:00", "user", "Is the importer done?"),
+            turn("14:02:00", "assistant", "It reads ten formats now."),
+        ],
+    );
+    fs::write(person.home.path().join("cortex.toml"), "[runner]\nzone = \"UTC\"\n").unwrap();
+    fs::create_dir_all(person.home.path().join("run")).unwrap();
+    let state = json!({"done": before, "at": 1});
+    fs::write(person.home.path().join("run/schedule.json"), state.to_string()).unwrap();
+    // Once, as `cortex init` does it; from then on the daemon follows.
+    person.run(&["past", "read"]).ok();
+    person.run(&["talent", "run", "nobody", "x"]);
+    let name = yesterday.strftime("%Y%m%d").to_string();
+    until("the day is worked through", || {
+        person.json(&["supervisor", "status"])["schedule"]["done"] == name.as_str()
+    });
+    let folder = person.home.path().join("chronicle").join(&name);
+    let segments: Vec<String> = fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.starts_with("09") || name.starts_with("14"))
+        .collect();
+    assert_eq!(segments.len(), 2, "{segments:?}");
+    let brief = fs::read_to_string(folder.join("talents/daily_brief.md")).unwrap();
+    assert!(brief.contains("Written by rules"), "{brief}");
+    assert!(brief.contains("Which store do we take?") || brief.contains("redb"), "{brief}");
+    let found = person.json(&["search", "--outputs", "redb"]);
+    assert!(found["outputs"].to_string().contains("daily_brief"), "{found}");
+    person.run(&["stop"]).ok();
+}

@@ -162,6 +162,22 @@ fn runs_are_processes_of_the_daemon_and_no_services() {
     assert!(again.err.contains(&format!("run {run} has ended already")), "{again:?}");
 }
 
+// T19: pieces of an answer go to the bus, whole messages to the log
+#[test]
+fn a_log_is_at_most_twice_as_long_as_the_answer() {
+    let home = Home::new();
+    talent(&home, "talker", "Talk.");
+    Service::start(&[Turn::Pieces(12_000)]).serve(&home);
+    let ran = home.run(&["talent", "run", "talker", "Go", "--follow", "--json"]).ok();
+    let heard = lines(&ran.out);
+    let last = heard.last().unwrap();
+    let (run, answer) = (last["use_id"].as_str().unwrap(), last["result"].as_str().unwrap());
+    assert_eq!(answer.trim().split(' ').count(), 12_000);
+    let log = home.path().join(format!("talents/talker/{run}.jsonl"));
+    let bytes = fs::metadata(log).unwrap().len();
+    assert!(bytes <= 2 * answer.len() as u64, "{bytes} bytes for {} of answer", answer.len());
+}
+
 // execution R65: on the bus, in the log and at the terminal
 #[test]
 fn a_run_that_is_handed_over_says_who_goes_on() {

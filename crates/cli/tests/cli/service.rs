@@ -14,6 +14,8 @@ use crate::support::Home;
 pub(crate) enum Turn {
     Says(&'static str),
     Calls(&'static str, Value),
+    /// Says a word so many times, each in a piece of its own.
+    Pieces(usize),
     /// Begins to answer and never goes on.
     Hangs,
     /// Answers with this status and no model.
@@ -84,6 +86,7 @@ fn answer(stream: TcpStream, turn: &Turn, seen: &Mutex<Vec<Value>>) -> Option<Tc
     let (delta, stop) = match turn {
         Turn::Refuses(status) => return refuse(reader.into_inner(), *status),
         Turn::Says(text) => (json!({"content": text}), "stop"),
+        Turn::Pieces(_) => (json!({"content": ""}), "stop"),
         Turn::Hangs => (json!({"content": "Well"}), ""),
         Turn::Calls(tool, args) => {
             let call = json!({"index": 0, "id": "call_1", "type": "function",
@@ -95,6 +98,12 @@ fn answer(stream: TcpStream, turn: &Turn, seen: &Mutex<Vec<Value>>) -> Option<Tc
     let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
     let first = json!({"model": "tiny-1", "choices": [{"index": 0, "delta": delta}]});
     stream.write_all(format!("{head}data: {first}\n\n").as_bytes()).unwrap();
+    if let Turn::Pieces(count) = turn {
+        let piece = json!({"choices": [{"index": 0, "delta": {"content": "word "}}]});
+        for _ in 0..*count {
+            stream.write_all(format!("data: {piece}\n\n").as_bytes()).unwrap();
+        }
+    }
     if stop.is_empty() {
         return Some(stream);
     }

@@ -1,4 +1,4 @@
-//! Goal: questions that stand are answered wherever somebody looks, follow the memory, and survive what a home survives.
+//! Goal: questions that stand are answered wherever somebody looks, follow the memory, and survive a rebuild.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -55,7 +55,7 @@ fn a_page_is_the_same_on_every_face_and_follows_the_memory() {
         .collect();
     assert_eq!(numbers, [2, 1]);
     // What is forgotten is gone for the next reader.
-    daemon.run(&["forget", &refund.to_string()]);
+    daemon.run(&["forget", &refund.to_string(), "--reason", "it did not"]);
     let shown = daemon.get("/api/pages/payments");
     assert_eq!((&shown["version"], &shown["cited"]), (&3.into(), &json!([port])), "{shown}");
     // Agents read it as a resource, as data.

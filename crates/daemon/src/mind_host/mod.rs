@@ -2,8 +2,8 @@
 //!
 //! - here: which minds there are, and what is published. `files`: what is kept of them over a restart.
 //! - `model`: the model that may write the bulletin. `event_log`: what happened to channels, branches and workers.
-//! - `prompts`: what people said, from the journal. `pages`: what pages said. `settings`: what is set, and noticing when
-//!   that changes.
+//! - `prompts`: what people said, from the journal. `pages`: what pages said. `settings`: what is set, and noticing
+//!   when that changes.
 //!
 //! What must stay true: a reader of a bulletin takes no lock that a writer holds; no lock is held while an effect runs;
 //! a change to a memory is a command like any client's; an actor that nobody uses is not opened.

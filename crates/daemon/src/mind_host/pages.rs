@@ -57,6 +57,8 @@ pub(crate) struct PageShelf {
     looked: Option<u64>,
     /// Entries at the last tick, since when, and since when there is anything new.
     growth: Option<(u64, Millis, Millis)>,
+    /// Somebody looks at all pages now.
+    is_busy: bool,
 }
 
 impl PageShelf {
@@ -66,6 +68,7 @@ impl PageShelf {
             pages: BTreeMap::new(),
             looked: None,
             growth: None,
+            is_busy: false,
         }
     }
 
@@ -148,8 +151,17 @@ impl PageShelf {
         self.growth = None;
     }
 
-    /// True if the journal grew since the last look and rests, or has not rested for long.
+    /// The look that `is_due` asked for is over, however it went.
+    pub(crate) fn rest(&mut self) {
+        self.is_busy = false;
+    }
+
+    /// True if the journal grew since the last look and rests, or has not rested for long. Until `rest` nobody else is
+    /// told so: one look at a time.
     pub(crate) fn is_due(&mut self, size: u64, now: Millis) -> bool {
+        if self.is_busy {
+            return false;
+        }
         if self.looked == Some(size) {
             self.growth = None;
             return false;
@@ -161,7 +173,8 @@ impl PageShelf {
         };
         self.growth = Some((size, since, first));
         let past = |moment: Millis| now.get().saturating_sub(moment.get());
-        past(since) >= REST_MS || past(first) >= UNREST_MS
+        self.is_busy = past(since) >= REST_MS || past(first) >= UNREST_MS;
+        self.is_busy
     }
 }
 
@@ -177,7 +190,9 @@ mod tests {
         let mut shelf = PageShelf::new(folder.path());
         assert!(!shelf.is_due(1, Millis(0)));
         assert!(shelf.is_due(1, Millis(REST_MS)));
+        assert!(!shelf.is_due(1, Millis(REST_MS)), "one look at a time");
         shelf.looked(1);
+        shelf.rest();
         assert!(!shelf.is_due(1, Millis(99_999)), "nothing is new");
         let mut looks = 0;
         for tick in 0..200_u64 {
@@ -186,6 +201,7 @@ mod tests {
             if shelf.is_due(2 + tick, now) {
                 looks += 1;
                 shelf.looked(2 + tick);
+                shelf.rest();
             }
         }
         assert_eq!(looks, 200 / (1 + UNREST_MS / 1_000));

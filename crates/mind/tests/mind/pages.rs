@@ -168,7 +168,8 @@ fn a_page_is_written_anew_for_a_reason_and_for_nothing_else() {
     };
     cortex.add_edge(stamp(START + 2 * HOUR), edge).unwrap();
     let said = text(&mut page, &cortex, START + 2 * HOUR).unwrap();
-    let both = "in redb, since 2026-01-01 instead of “The payment service keeps its ledger in PostgreSQL”";
+    let both =
+        "in redb, since 2026-01-01 instead of “The payment service keeps its ledger in PostgreSQL”";
     assert!(said.contains(both), "{said}");
     assert!(said.contains(&format!("[#{newer}, #{ledger}]")), "{said}");
     // A link between two of them is a reason too, and then none.
@@ -200,6 +201,22 @@ fn a_changed_question_is_answered_at_once() {
     let step = page.gathered(&reading, &gathered, budget, "run-2", ModelUse::Never, now).unwrap();
     let said = step.publish.unwrap().text;
     assert!(said.contains("Who leads the importer?") && said.contains("Ada"), "{said}");
+}
+
+// T11: what is said in a memory of three is found as well as in one of thousands
+#[test]
+fn a_small_memory_answers_too() {
+    let cortex = open(&Disk::new());
+    for (n, title) in (1..).zip([
+        "The payment service listens on port 8443",
+        "The login page is green",
+        "The importer reads ten formats",
+    ]) {
+        save(&cortex, Millis(START), draft(n, title, "", Fields::Fact(Fact::default())));
+    }
+    let mut page = PageState::new(Audience::Owner);
+    let said = text(&mut page, &cortex, START).unwrap();
+    assert!(said.contains("8443") && !said.contains("login"), "{said}");
 }
 
 #[test]

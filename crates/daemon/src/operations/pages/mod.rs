@@ -175,10 +175,13 @@ impl Host {
     pub(crate) fn follow_pages(&self, actor_mind: &ActorMind, caller: &Caller) -> Result<()> {
         let (_, reading) = self.service.reading(caller)?;
         let size = reading.view().counters()?.size;
-        if lock(&actor_mind.pages).is_due(size, caller.now()?) {
-            self.write_pages(actor_mind, LIVE, ModelUse::Never, caller)?;
+        let now = caller.now()?;
+        if !lock(&actor_mind.pages).is_due(size, now) {
+            return Ok(());
         }
-        Ok(())
+        let outcome = self.write_pages(actor_mind, LIVE, ModelUse::Never, caller);
+        lock(&actor_mind.pages).rest();
+        outcome.map(drop)
     }
 
     /// Looks at every page in the name of a run; says what came of it.

@@ -8,9 +8,10 @@ use std::collections::BTreeSet;
 
 use kernel::find::{MemoryReader, MemoryRow, Standing};
 use kernel::limits::EDGES_PER_MEMORY_MAX;
-use kernel::memory::{DecisionStatus, Fields, GoalStatus, MemoryId, MemoryType, PAGE_KIND};
+use kernel::memory::{Body, DecisionStatus, Fields, GoalStatus, MemoryId, MemoryType, PAGE_KIND};
 use kernel::render::one_line;
 use kernel::{Digest, Reading};
+use recall::analyze::Analyzer;
 use recall::ranker::{AnswerLevel, Ranker};
 use recall::search::{self, SearchQuery};
 
@@ -107,8 +108,12 @@ fn answering(
         }
         Ok(())
     };
+    let analyzer = recall::language::analyzer(&gathering.view)?;
+    let asked = analyzer.question(&subject.question).terms;
     for hit in &outcome.hits {
-        if Ranker::shared().level(hit.relevance) < AnswerLevel::Weak {
+        // How likely a hit answers was learned on large memories; in a small one its words must do.
+        let answers = Ranker::shared().level(hit.relevance) >= AnswerLevel::Weak;
+        if !answers && !hit.body.as_ref().is_some_and(|body| speaks_of(&analyzer, &asked, body)) {
             continue;
         }
         // What was replaced makes room for what replaced it.
@@ -135,6 +140,14 @@ fn answering(
         }
     }
     Ok(memories)
+}
+
+/// True if a memory has two of three words that the question asks about.
+fn speaks_of(analyzer: &Analyzer, asked: &[String], body: &Body) -> bool {
+    let said: BTreeSet<String> =
+        analyzer.question(&format!("{} {}", body.title, body.content)).terms.into_iter().collect();
+    let found = asked.iter().filter(|term| said.contains(*term)).count();
+    !asked.is_empty() && 3 * found >= 2 * asked.len()
 }
 
 /// True unless something newer replaced it, or it is over.
