@@ -1,14 +1,13 @@
 #!/bin/sh
 # Nodes on one ledger, mistreated: installs PostgreSQL from the system's packages if it is not there, then runs the
-# tests of crates/cli/tests/cluster with a synchronous standby, three nodes and random faults, and many actors over
-# three nodes and a fourth. The tables it prints stand in docs/reliability.md.
+# tests of crates/cli/tests/cluster with a synchronous standby, three nodes and random faults. The table it prints
+# stands in docs/reliability.md.
 #
-#   tools/cluster/run.sh [MINUTES] [SEED] [ACTORS]
+#   tools/cluster/run.sh [MINUTES] [SEED]
 set -eu
 
 minutes=${1:-10}
 seed=${2:-20261118}
-actors=${3:-2000}
 
 if ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 && ! command -v initdb >/dev/null 2>&1; then
   echo 'PostgreSQL is not installed; installing it from the packages of the system.'
@@ -23,5 +22,5 @@ if ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 && ! command -v initdb 
 fi
 
 # One test at a time: each has servers and nodes of its own.
-CORTEX_CLUSTER_MINUTES=$minutes CORTEX_CLUSTER_SEED=$seed CORTEX_CLUSTER_ACTORS=$actors \
+CORTEX_CLUSTER_MINUTES=$minutes CORTEX_CLUSTER_SEED=$seed \
   "${CARGO:-cargo}" test --locked -p cortex --test cluster -- --nocapture --test-threads 1

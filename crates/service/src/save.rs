@@ -51,7 +51,15 @@ impl Service {
         if caller.delegate.is_some() {
             return self.save_within(caller, &request);
         }
-        self.by_copy_first(caller, |caller| again_if_damaged(|| self.save_once(caller, &request)))
+        self.by_copy_first(caller, |caller| {
+            let save = || again_if_damaged(|| self.save_once(caller, &request));
+            match save() {
+                // The same request may have been answered on another way after its key was looked for. Who looks again
+                // finds its answer, or that the key stands for something else.
+                Err(error) if error.code() == ErrorCode::IdempotencyConflict => save(),
+                answer => answer,
+            }
+        })
     }
 
     fn save_once(&self, caller: &Caller, request: &SaveRequest) -> Result<SaveAnswer> {

@@ -8,6 +8,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod cold;
 mod faults;
 mod history;
 mod node;
@@ -15,3 +16,4 @@ mod postgres;
 mod proxy;
 mod service;
 mod throughput;
+mod tls;

@@ -55,6 +55,14 @@ impl Node {
         Node { child, home, port, url: url.to_owned(), settings }
     }
 
+    /// The same program without a ledger: its actors are its own. Returns its token, too.
+    pub(crate) fn alone() -> (Node, String) {
+        let node = Node::start("", &[]);
+        let said = program(&node.home).arg("token").output().unwrap();
+        let token = String::from_utf8(said.stdout).unwrap().trim().to_owned();
+        (node, token)
+    }
+
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
@@ -97,8 +105,10 @@ impl Drop for Node {
 }
 
 fn spawn(home: &TempDir, port: u16, url: &str, settings: &[(String, String)]) -> Child {
+    let ledger = ["--ledger", url];
     let mut child = program(home)
-        .args(["serve", "--ledger", url])
+        .arg("serve")
+        .args(ledger.iter().filter(|_| !url.is_empty()))
         .env("CORTEX_PORT", port.to_string())
         .envs(settings.iter().cloned())
         .stdin(Stdio::null())
@@ -148,9 +158,45 @@ pub(crate) fn ask(port: u16, asked: &Asked<'_>) -> Result<Reply, String> {
     let address = std::net::SocketAddr::from(([127, 0, 0, 1], port));
     let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(2)).map_err(told)?;
     stream.set_read_timeout(Some(PATIENCE)).map_err(told)?;
+    stream.write_all(written(asked, "close").as_bytes()).map_err(told)?;
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).map_err(told)?;
+    let text = String::from_utf8_lossy(&answer);
+    let (head, body) = text.split_once("\r\n\r\n").ok_or("no answer")?;
+    reply(head, body)
+}
+
+/// A connection that stays, as those of programs do.
+#[derive(Debug)]
+pub(crate) struct Line(BufReader<TcpStream>);
+
+impl Line {
+    pub(crate) fn open(port: u16) -> Line {
+        let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        stream.set_nodelay(true).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        Line(BufReader::new(stream))
+    }
+
+    /// Asks what is answered with a body of a length that is told.
+    pub(crate) fn ask(&mut self, asked: &Asked<'_>) -> Reply {
+        self.0.get_mut().write_all(written(asked, "keep-alive").as_bytes()).unwrap();
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            assert_ne!(self.0.read_line(&mut head).unwrap(), 0, "the connection was closed");
+        }
+        let lower = head.to_ascii_lowercase();
+        let length = lower.lines().find_map(|line| line.strip_prefix("content-length:")).unwrap();
+        let mut body = vec![0; length.trim().parse().unwrap()];
+        self.0.read_exact(&mut body).unwrap();
+        reply(head.trim_end(), &String::from_utf8_lossy(&body)).unwrap()
+    }
+}
+
+fn written(asked: &Asked<'_>, connection: &str) -> String {
     let body = asked.body.map(ToString::to_string).unwrap_or_default();
     let mut head = format!(
-        "{} {} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Length: {}\r\n",
+        "{} {} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: {connection}\r\nContent-Length: {}\r\n",
         asked.method,
         asked.path,
         body.len()
@@ -167,11 +213,10 @@ pub(crate) fn ask(port: u16, asked: &Asked<'_>) -> Result<Reply, String> {
     for (name, value) in headers {
         head.push_str(&format!("{name}: {value}\r\n"));
     }
-    stream.write_all(format!("{head}\r\n{body}").as_bytes()).map_err(told)?;
-    let mut answer = Vec::new();
-    stream.read_to_end(&mut answer).map_err(told)?;
-    let text = String::from_utf8_lossy(&answer);
-    let (head, body) = text.split_once("\r\n\r\n").ok_or("no answer")?;
+    format!("{head}\r\n{body}")
+}
+
+fn reply(head: &str, body: &str) -> Result<Reply, String> {
     let mut lines = head.lines();
     let status =
         lines.next().and_then(|line| line.split(' ').nth(1)?.parse().ok()).ok_or("no status")?;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::node::{Asked, Node, ask, init};
+use super::node::{Asked, Line, Node, init};
 use super::postgres::{Server, is_installed};
 
 const CLIENTS: usize = 16;
@@ -31,6 +31,7 @@ fn load(nodes: &[Node], token: &str, actors: &[String], life: Duration, round: &
             let times = &times;
             scope.spawn(move || {
                 let mut n = client;
+                let mut line = Line::open(nodes[client % nodes.len()].port);
                 while began.elapsed() < life {
                     n += CLIENTS;
                     let title = format!("{round} {n}");
@@ -38,11 +39,10 @@ fn load(nodes: &[Node], token: &str, actors: &[String], life: Duration, round: &
                         json!({"title": title, "content": "x".repeat(400), "type": "manual"});
                     let actor = Some(&*actors[n / CLIENTS % actors.len()]);
                     let (method, path) = ("POST", "/api/observations");
-                    let port = nodes[client % nodes.len()].port;
                     let asked =
                         Asked { method, path, token, actor, headers: &[], body: Some(&body) };
                     let started = Instant::now();
-                    let reply = ask(port, &asked).unwrap();
+                    let reply = line.ask(&asked);
                     assert_eq!(reply.status, 201, "{}", reply.body);
                     times.lock().unwrap().push(started.elapsed());
                 }
@@ -78,19 +78,26 @@ fn everything_acknowledged_under_load_is_there() {
         let plain = server.plain_inserts(CLIENTS, life);
         eprintln!("| plain inserts, {CLIENTS} sessions (pgbench) | {plain:.0} | | |");
     }
+    let ms = |time: Duration| time.as_secs_f64() * 1e3;
+    let row = |what: &str, done: &Load| {
+        let Load { per_second, p50, p99, .. } = done;
+        eprintln!("| {what} | {per_second:.0} | {:.1} | {:.1} |", ms(*p50), ms(*p99));
+    };
+    if seconds.is_some() {
+        let (alone, token) = Node::alone();
+        let nodes = [alone];
+        for (what, actors) in [("one actor", &actors[..1]), ("many actors", &actors[..])] {
+            let done = load(&nodes, &token, actors, life, what);
+            row(&format!("without a ledger, {what}, {CLIENTS} clients"), &done);
+        }
+    }
     for count in counts {
         let nodes: Vec<Node> = (0..*count).map(|_| Node::start(&server.url(), &[])).collect();
         for (what, actors) in [("one actor", &actors[..1]), ("many actors", &actors[..])] {
             let round = format!("{count} {what}");
             let done = load(&nodes, &token, actors, life, &round);
             acknowledged += done.acknowledged;
-            let ms = |time: Duration| time.as_secs_f64() * 1e3;
-            eprintln!(
-                "| {count} nodes, {what}, {CLIENTS} clients | {:.0} | {:.1} | {:.1} |",
-                done.per_second,
-                ms(done.p50),
-                ms(done.p99)
-            );
+            row(&format!("{count} nodes, {what}, {CLIENTS} clients"), &done);
         }
     }
     let rows = server.sql_in("cortex", "SELECT actor, seq FROM cortex.body ORDER BY actor, seq");
