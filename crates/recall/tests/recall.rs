@@ -364,7 +364,9 @@ fn a_question_for_a_history_looks_for_its_topic_and_says_what_it_is() {
     cortex.write(stamp(8), draft).unwrap();
     let reading = cortex.read().unwrap();
     let told = |text: &str| search(&reading, None, &SearchQuery::new(text, 3), at(1_000)).unwrap();
-    let asked = told("Can you list the order in which the signing key came up, in order (mention 7 items)?");
+    let asked = told(
+        "Can you list the order in which the signing key came up, in order (mention 7 items)?",
+    );
     assert!(asked.asks_history);
     assert_eq!(asked.hits[0].id.get(), 4);
     assert!(!told("a list of items in order").asks_history);

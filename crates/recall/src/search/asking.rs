@@ -1,8 +1,8 @@
 //! How a question is put: whether it speaks of who asks, and whether it asks for a whole history.
 //!
-//! "Can you list the order in which I brought up …, in order (mention 7 items)?" is about what comes after "brought up".
-//! The rest frames it, and every memory that speaks of lists and orders resembles it. So the frame of such a question
-//! is left out before its words are looked for. What must stay true: a question that asks for one thing is left as it
+//! "Can you list the order in which I brought up …, in order (mention 7 items)?" is about what comes after "brought
+//! up". The rest frames it, and every memory that speaks of lists and orders resembles it. So the frame of such a
+//! question is left out before its words are looked for. What must stay true: a question that asks for one thing is left as it
 //! is, and a topic is never empty.
 
 use crate::analyze::fold;
@@ -193,9 +193,15 @@ mod tests {
                 "How did my talks about the message store in",
             ),
             ("Please summarise the migration to redb-4", "Please the migration to redb-4"),
-            ("Can you give me a summary of how we secured the login?", "Can you me a of how we secured the login"),
+            (
+                "Can you give me a summary of how we secured the login?",
+                "Can you me a of how we secured the login",
+            ),
             ("In which order did Ada visit the towns?", "In which did Ada visit the towns"),
-            ("Kannst du den Umzug zusammenfassen? Eine Zusammenfassung von allem", "Kannst du den Umzug zusammenfassen Eine Zusammenfassung von allem"),
+            (
+                "Kannst du den Umzug zusammenfassen? Eine Zusammenfassung von allem",
+                "Kannst du den Umzug zusammenfassen Eine Zusammenfassung von allem",
+            ),
         ] {
             assert_eq!(topic_of_history(question).as_deref(), Some(topic), "{question}");
         }
