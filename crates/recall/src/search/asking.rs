@@ -1,8 +1,8 @@
 //! How a question is put: whether it speaks of who asks, and whether it asks for a whole history.
 //!
-//! "Can you list the order in which I brought up …, in order (mention 7 items)?" is about what comes after "brought up".
-//! The rest frames it, and every memory that speaks of lists and orders resembles it. So the frame of such a question
-//! is left out before its words are looked for. What must stay true: a question that asks for one thing is left as it
+//! "Can you list the order in which I brought up …, in order (mention 7 items)?" is about what comes after "brought
+//! up". The rest frames it, and every memory that speaks of lists and orders resembles it. So the frame of such a
+//! question is left out before its words are looked for. What must stay true: a question that asks for one thing is left as it
 //! is, and a topic is never empty.
 
 use crate::analyze::fold;
