@@ -22,7 +22,7 @@ const MAGIC: &str = "cortex checkpoint 1";
 const ENDING: &str = "checkpoint";
 const SCRATCH: &str = "new";
 /// How long a checkpoint may take to be packed.
-const SCRATCH_LIVES: Duration = Duration::from_secs(3_600);
+const SCRATCH_LIVES: Duration = Duration::from_hours(1);
 /// Digits of the size in a name: enough for every `u64`, so that names sort as numbers do.
 const DIGITS: usize = 20;
 /// Bytes that are read and hashed at a time.

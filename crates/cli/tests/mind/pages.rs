@@ -30,10 +30,7 @@ fn a_page_is_the_same_on_every_face_and_follows_the_memory() {
         "{page}"
     );
     let text = page["text"].as_str().unwrap();
-    assert!(
-        text.contains(&format!("8443 (shop, ")) && text.contains(&format!("[#{port}]")),
-        "{text}"
-    );
+    assert!(text.contains("8443 (shop, ") && text.contains(&format!("[#{port}]")), "{text}");
     assert!(!text.contains("donations"), "another project: {text}");
     // The question itself is no answer to anything.
     let found = daemon.run(&["search", "payment service"]);

@@ -304,11 +304,11 @@ impl Part {
     }
 }
 
+/// Who is shown a term with its list, and says whether there is to be another.
+type TermVisit<'v, 'b> = dyn FnMut(&[u8], &'b [u8]) -> ControlFlow<()> + 'v;
+
 /// Visits the terms of a block with their lists until it is told to stop; nothing if the block is cut off.
-fn walk<'b>(
-    bytes: &'b [u8],
-    visit: &mut dyn FnMut(&[u8], &'b [u8]) -> ControlFlow<()>,
-) -> Option<()> {
+fn walk<'b>(bytes: &'b [u8], visit: &mut TermVisit<'_, 'b>) -> Option<()> {
     let (mut at, mut term) = (0, Vec::new());
     while at < bytes.len() {
         let list = next_term(bytes, &mut at, &mut term)?;
