@@ -70,12 +70,14 @@ impl Ranker {
 
     /// How likely the candidates of a question answer it. They come in the ranker's order.
     pub fn answerable(&self, signals: &[FeatureRow]) -> AnswerEstimate {
-        self.model.relevance.answerable(&AnswerSignals::of(signals))
+        let relevance = &self.model.relevance;
+        relevance.with_words(relevance.answerable(&AnswerSignals::of(signals)), signals.first())
     }
 
     /// How likely one candidate answers, in thousandths; `behind` is by how much its margin is below the first one's.
-    pub fn relevance(&self, answerable: &AnswerEstimate, behind: i64) -> u16 {
-        self.model.relevance.of_hit(answerable, behind)
+    pub fn relevance(&self, answerable: &AnswerEstimate, behind: i64, signals: &FeatureRow) -> u16 {
+        let by_words = self.model.relevance.least_by_words(signals).min(answerable.probability);
+        self.model.relevance.of_hit(answerable, behind).max(by_words)
     }
 
     /// How sure a hit's relevance makes it that the hit answers.

@@ -43,6 +43,8 @@ const OF_QUESTION: [Feature; 5] = [
 ];
 /// Candidates that are looked at closely.
 const FIRST: usize = 10;
+/// `StoreSize` of 128 memories. Below it rarity and distance to the rest say little, and words must do.
+const SMALL_STORE: i32 = 7 * 16;
 
 pub const ANSWER_FEATURES: usize = TOLD_BY.len() * 3 + 4 + OF_QUESTION.len();
 
@@ -159,6 +161,47 @@ impl Relevance {
         AnswerEstimate { margin, probability: probability(margin), level }
     }
 
+    /// What the words of a candidate alone say in a small store: one that has all that is asked for answers it.
+    fn by_words(signals: &FeatureRow) -> AnswerLevel {
+        let (terms, missing) =
+            (signals.get(Feature::QuestionTerms), signals.get(Feature::WordsMissing));
+        match (terms, missing) {
+            _ if signals.get(Feature::StoreSize) >= SMALL_STORE => AnswerLevel::Nothing,
+            (2.., 0) => AnswerLevel::Strong,
+            (1, 0) => AnswerLevel::Likely,
+            (3.., 0..) if missing.saturating_mul(3) <= terms => AnswerLevel::Likely,
+            _ => AnswerLevel::Nothing,
+        }
+    }
+
+    /// The same estimate, but at least as sure as the words of the leading candidate make it.
+    pub(super) fn with_words(
+        &self,
+        estimate: AnswerEstimate,
+        leader: Option<&FeatureRow>,
+    ) -> AnswerEstimate {
+        let level = leader.map_or(AnswerLevel::Nothing, Relevance::by_words);
+        let Some(least) = self.least_of(level).filter(|_| level > estimate.level) else {
+            return estimate;
+        };
+        AnswerEstimate { margin: least, probability: probability(least), level }
+    }
+
+    /// The least relevance that a candidate's words give it, in thousandths.
+    pub(super) fn least_by_words(&self, signals: &FeatureRow) -> u16 {
+        self.least_of(Relevance::by_words(signals)).map_or(0, probability)
+    }
+
+    fn least_of(&self, level: AnswerLevel) -> Option<i64> {
+        let [strong, likely, weak] = self.least;
+        match level {
+            AnswerLevel::Strong => Some(strong),
+            AnswerLevel::Likely => Some(likely),
+            AnswerLevel::Weak => Some(weak),
+            AnswerLevel::Nothing => None,
+        }
+    }
+
     /// What a probability says in a word: the same bounds as for whole answers.
     pub(super) fn level(&self, thousandths: u16) -> AnswerLevel {
         let [strong, likely, weak] = self.least.map(probability);
@@ -211,6 +254,23 @@ mod tests {
         assert_eq!((probability(i64::MIN), probability(i64::MAX)), (0, 999));
         // 1 / (1 + e^-1) = 0.7310…
         assert_eq!(probability(unit), 731);
+    }
+
+    // Q6
+    #[test]
+    fn in_a_small_store_words_do_and_in_a_large_one_they_do_not() {
+        let row = |terms, missing, store| {
+            let mut row = FeatureRow::default();
+            row.set(Feature::QuestionTerms, terms);
+            row.set(Feature::WordsMissing, missing);
+            row.set(Feature::StoreSize, store);
+            row
+        };
+        let said = [(1, 0, 16), (2, 0, 16), (2, 1, 16), (3, 1, 80), (4, 2, 80), (0, 0, 16)];
+        let levels = said
+            .map(|(terms, missing, store)| Relevance::by_words(&row(terms, missing, store)).name());
+        assert_eq!(levels, ["likely", "strong", "nothing", "likely", "nothing", "nothing"]);
+        assert_eq!(Relevance::by_words(&row(2, 0, 112)), AnswerLevel::Nothing);
     }
 
     // Q6

@@ -43,8 +43,8 @@ proptest! {
     fn who_is_further_behind_is_no_more_relevant(a in some_signals(), behind in 0i64..1 << 22, more in 0i64..1 << 20) {
         let ranker = Ranker::shared();
         let answerable = ranker.answerable(&[a]);
-        let near = ranker.relevance(&answerable, behind);
-        prop_assert!(near >= ranker.relevance(&answerable, behind + more));
+        let near = ranker.relevance(&answerable, behind, &FeatureRow::default());
+        prop_assert!(near >= ranker.relevance(&answerable, behind + more, &FeatureRow::default()));
         prop_assert!(near <= answerable.probability);
     }
 
@@ -61,7 +61,7 @@ proptest! {
         signals.0.copy_from_slice(&values);
         let ranker = Ranker::shared();
         let answerable = ranker.answerable(&vec![signals; count]);
-        prop_assert!(ranker.relevance(&answerable, ranker.margin(&signals)) <= 1_000);
+        prop_assert!(ranker.relevance(&answerable, ranker.margin(&signals), &signals) <= 1_000);
         prop_assert!(ranker.reasons(&signals, &signals).is_empty());
     }
 }

@@ -84,7 +84,7 @@ impl<'c> CandidateOrder<'c> {
             placed.push(CandidatePlace {
                 candidate: known.candidate,
                 score: if learned { place } else { known.fused },
-                relevance: ranker.relevance(&answerable, top - known.margin),
+                relevance: ranker.relevance(&answerable, top - known.margin, &known.signals),
                 signals: Some(known.signals),
             });
         }
