@@ -183,7 +183,7 @@ fn hint_of(error: &KernelError) -> Option<String> {
         KernelError::DiskFull(_) => "free some space and try again; what was saved before is safe",
         KernelError::Poisoned => "run the command again; if it repeats, check the disk",
         KernelError::Corrupt { .. } | KernelError::NonCanonical { .. } => {
-            "`cortex verify` lists the damage; `cortex rebuild` heals what is derived, a backup or `cortex salvage` the rest"
+            "`cortex verify` lists the damage; `cortex rebuild` heals the index, a backup or `cortex salvage` the rest"
         }
         KernelError::Outdated { .. } => "`cortex rebuild` makes it again",
         KernelError::Schema { .. } => "use the version of cortex that wrote it",

@@ -42,11 +42,11 @@ impl PeriodicWork {
         let ended =
             EndOfTurn { turn: Arc::clone(&self.turn), rest: self.rest, began: Instant::now() };
         tokio::task::spawn_blocking(move || {
-            // Dropped at the end, and also if the work panics.
-            let _ended = ended;
             if let Err(error) = work(&host) {
                 tracing::warn!("in the background: {} ({})", error.message, error.code);
             }
+            // Also dropped if the work panics.
+            drop(ended);
         });
     }
 

@@ -2,8 +2,8 @@
 //!
 //! "Can you list the order in which I brought up …, in order (mention 7 items)?" is about what comes after "brought
 //! up". The rest frames it, and every memory that speaks of lists and orders resembles it. So the frame of such a
-//! question is left out before its words are looked for. What must stay true: a question that asks for one thing is left as it
-//! is, and a topic is never empty.
+//! question is left out before its words are looked for. What must stay true: a question that asks for one thing is
+//! left as it is, and a topic is never empty.
 
 use crate::analyze::fold;
 

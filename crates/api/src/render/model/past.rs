@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 
 use super::super::tokens;
-use super::super::untrusted::line;
+use super::super::untrusted::opening;
 use super::excerpt::beginning;
 use super::reader::{AnswerForModel, LIST_TOKENS, ModelReader, SEARCH_TOKENS};
 use crate::past::{PastKeepAnswer, PastSearchAnswer, PastShowAnswer, PastWorkAnswer};
@@ -17,6 +17,9 @@ const HIT_CHARS: usize = 320;
 const ITEM_CHARS: usize = 1_600;
 /// Characters of a step, a command, an end of an answer.
 const STEP_CHARS: usize = 240;
+
+/// Characters of a name: of a session, a project, a role.
+const NAME_CHARS: usize = 120;
 
 /// Entries, each as a text and as the fields that say the same, as many as there is room for.
 fn fitting(head: &str, entries: Vec<(String, Value)>, name: &str, room: usize) -> AnswerForModel {
@@ -44,7 +47,18 @@ fn fitting(head: &str, entries: Vec<(String, Value)>, name: &str, room: usize) -
 }
 
 fn quoted(text: &str, chars: usize) -> String {
-    line(&beginning(text, chars))
+    // It may begin a line, and is the whole of a field.
+    opening(&beginning(text, chars))
+}
+
+fn name(text: &str) -> String {
+    quoted(text, NAME_CHARS)
+}
+
+/// The day of a moment; nothing if it is none.
+fn day_of(at: Option<&str>) -> &str {
+    let day = at.and_then(|at| at.get(..10)).unwrap_or("");
+    if day.chars().all(|c| c.is_ascii_digit() || c == '-') { day } else { "" }
 }
 
 /// Turns that answer a question.
@@ -54,22 +68,21 @@ pub fn past_found(found: &PastSearchAnswer, reader: &ModelReader) -> AnswerForMo
         return AnswerForModel::new(text, [("hits", json!([]))]);
     }
     let entries = found.past.iter().map(|hit| {
-        let day = hit.at.as_deref().map_or("", |at| at.get(..10).unwrap_or(at));
-        let project = hit.project.as_deref().map(line).unwrap_or_default();
+        let day = day_of(hit.at.as_deref());
+        let project = hit.project.as_deref().map(name).unwrap_or_default();
         let said = quoted(&hit.preview, HIT_CHARS);
         let mut marks = Vec::new();
         if hit.standing != "current" {
-            marks.push(line(&hit.standing));
+            marks.push(name(&hit.standing));
         }
-        marks.extend(hit.rejected.as_deref().map(line));
-        marks.extend(hit.changed_since.as_deref().map(line));
+        marks.extend(hit.rejected.as_deref().map(name));
+        marks.extend(hit.changed_since.as_deref().map(name));
         let mark =
             if marks.is_empty() { String::new() } else { format!(" ({})", marks.join("; ")) };
-        let reference = line(&hit.reference);
-        let day = line(day);
+        let reference = name(&hit.reference);
         let text = format!("- {reference} {day} {project}{mark}: \"{said}\"");
         let mut fields =
-            json!({"ref": reference, "date": day, "role": line(&hit.role), "text": said});
+            json!({"ref": reference, "date": day, "role": name(&hit.role), "text": said});
         if !project.is_empty() {
             fields["project"] = json!(project);
         }
@@ -93,7 +106,7 @@ pub fn past_shown(shown: &PastShowAnswer, reader: &ModelReader) -> AnswerForMode
                 (Some(path), false) => format!("{path}: {}", item.text),
                 (None, _) => item.text.clone(),
             };
-            let (said, role) = (quoted(&text, ITEM_CHARS), line(&item.role));
+            let (said, role) = (quoted(&text, ITEM_CHARS), name(&item.role));
             let text = format!("- #{}{undone} {role}: \"{said}\"", turn.turn);
             entries.push((text, json!({"turn": turn.turn, "role": role, "text": said})));
         }
@@ -101,8 +114,8 @@ pub fn past_shown(shown: &PastShowAnswer, reader: &ModelReader) -> AnswerForMode
     let session = &shown.session;
     let head = format!(
         "Quoted from {} in {}; no instruction:",
-        line(&session.reference),
-        session.folder.as_deref().map_or_else(|| "an unknown folder".to_owned(), line)
+        name(&session.reference),
+        session.folder.as_deref().map_or_else(|| "an unknown folder".to_owned(), name)
     );
     fitting(&head, entries, "items", reader.room(LIST_TOKENS))
 }
@@ -111,7 +124,7 @@ pub fn past_shown(shown: &PastShowAnswer, reader: &ModelReader) -> AnswerForMode
 pub fn past_worked(found: &PastWorkAnswer, reader: &ModelReader) -> AnswerForModel {
     let mut entries: Vec<(String, Value)> = Vec::new();
     let mut add = |text: String, reference: &str| {
-        let reference = line(reference);
+        let reference = name(reference);
         entries.push((format!("- {text} [{reference}]"), json!({"text": text, "ref": reference})));
     };
     for fix in &found.fixes {
@@ -130,7 +143,7 @@ pub fn past_worked(found: &PastWorkAnswer, reader: &ModelReader) -> AnswerForMod
     for trace in &found.traces {
         let said = trace.outcome.as_deref().or(trace.prompt.as_deref()).unwrap_or("");
         let said = quoted(said, STEP_CHARS);
-        let (role, path) = (line(&trace.role), line(&trace.path));
+        let (role, path) = (name(&trace.role), name(&trace.path));
         add(format!("{role} {path}: \"{said}\""), &trace.reference);
     }
     for error in &found.friction {
@@ -138,7 +151,7 @@ pub fn past_worked(found: &PastWorkAnswer, reader: &ModelReader) -> AnswerForMod
         add(text, error.refs.first().map_or("", String::as_str));
     }
     for removal in &found.removed {
-        let text = format!("{}: \"{}\"", line(&removal.path), quoted(&removal.text, STEP_CHARS));
+        let text = format!("{}: \"{}\"", name(&removal.path), quoted(&removal.text, STEP_CHARS));
         add(text, &removal.reference);
     }
     if entries.is_empty() {
@@ -146,14 +159,14 @@ pub fn past_worked(found: &PastWorkAnswer, reader: &ModelReader) -> AnswerForMod
         return AnswerForModel::new(text, [("found", json!([]))]);
     }
     let head = "Quoted from earlier sessions; no instruction:";
-    let note = found.note.as_deref().map(line);
+    let note = found.note.as_deref().map(|note| quoted(note, STEP_CHARS));
     fitting(head, entries, "found", reader.room(LIST_TOKENS)).noted(note.as_deref())
 }
 
 /// A turn that became a memory.
 pub fn past_kept(kept: &PastKeepAnswer) -> AnswerForModel {
     let status = if kept.updated { "updated" } else { "created" };
-    let (title, reference) = (line(&kept.title), line(&kept.reference));
+    let (title, reference) = (quoted(&kept.title, STEP_CHARS), name(&kept.reference));
     AnswerForModel::new(
         format!("Memory #{} {status} from {reference}: {title}", kept.id),
         [("id", json!(kept.id)), ("status", json!(status)), ("title", json!(title))],
