@@ -246,7 +246,8 @@ fn a_connection_cut_at_any_byte_of_an_append_loses_and_doubles_nothing() {
     let node = Node::start(&proxy.url(), &[]);
     assert_eq!(save(&node, &token, None, "first", &[]).status, 201);
     let mut saved = vec!["first".to_owned()];
-    for bytes in (0..240).step_by(12) {
+    // What the database answers to one append is shorter than this.
+    for bytes in (0..120).step_by(4) {
         proxy.cut_after(bytes);
         let title = format!("cut after {bytes}");
         let reply = save(&node, &token, None, &title, &[("Idempotency-Key", &title)]);
