@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt::Write as _;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use api::DEFAULT_ACTOR;
 use kernel::command::{Command, Receipt, Stamp};
@@ -203,6 +204,7 @@ impl Host {
         {
             let mut slot = actor_mind.slot();
             slot.mind.erase(id);
+            actor_mind.erasures.fetch_add(1, Ordering::AcqRel);
             slot.prompts = 0;
             actor_mind.published.store(PublishedBulletins::of(&slot.mind).into());
         }
@@ -305,8 +307,13 @@ impl Host {
         caller: &Caller,
     ) -> Result<bool> {
         let now = caller.now()?;
+        let erasures = actor_mind.erasures.load(Ordering::Acquire);
         let gathered = self.gather(actor_mind, audience, caller)?;
         let mut slot = actor_mind.slot();
+        // What was read before an erasure may hold the text. The next look gathers again.
+        if actor_mind.erasures.load(Ordering::Acquire) != erasures {
+            return Ok(false);
+        }
         let fresh = slot.mind.refresh(&gathered, LIVE, now);
         let is_new = fresh.is_some();
         if let Some(bulletin) = fresh {

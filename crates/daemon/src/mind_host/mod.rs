@@ -17,7 +17,7 @@ mod settings;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
@@ -105,6 +105,8 @@ pub(crate) struct ActorMind {
     pub(crate) stopped: Mutex<BTreeSet<String>>,
     pub(crate) gathered: Mutex<GatheredInputs>,
     pub(crate) due: Mutex<Option<FoundDue>>,
+    /// How often something was erased: what was gathered before must not be kept after. Counted while the mind is held.
+    pub(crate) erasures: AtomicU64,
     /// Journal entries that the published bulletins know of.
     said: Mutex<BTreeMap<Audience, u64>>,
     /// Bulletins of projects, for as long as the journal does not grow.
@@ -143,6 +145,7 @@ impl ActorMind {
             stopped: Mutex::default(),
             gathered: Mutex::default(),
             due: Mutex::default(),
+            erasures: AtomicU64::default(),
             said: Mutex::default(),
             of_projects: Mutex::default(),
             pages: Mutex::new(PageShelf::new(folder)),
