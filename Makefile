@@ -19,7 +19,7 @@ help:
 	@echo 'make docs    the documents as a book, in target/book (installs mdbook with cargo if it is missing)'
 	@echo 'make picture the screenshot in README, of a home with made-up memories'
 	@echo 'make check   formatting, lints, the rules of the repository, and cargo-deny where it is installed'
-	@echo 'make fuzz    bytes of others for ten readers (FUZZ_SECONDS=60 for each)'
+	@echo 'make fuzz    bytes of others for twelve readers (FUZZ_SECONDS=60 for each)'
 	@echo 'make torture what was acknowledged is there, whatever is done to the program (TORTURE_MINUTES=10)'
 	@echo 'make bench   what it costs and how well it finds, beside SQLite, tantivy and the bare disk (BENCH_ARGS="--help")'
 
@@ -43,7 +43,6 @@ run: release
 	@echo "  $(CORTEX) setup claude-code         connects an agent (codex, gemini-cli, opencode, cursor, vscode, windsurf)"
 	@echo "  $(CORTEX) save 'My first memory' 'What I want to keep.'"
 	@echo "  $(CORTEX) search 'what did I want to keep'"
-	@echo "  $(CORTEX) open                      opens the page with another link"
 	@echo "  $(CORTEX) doctor                    says what is right and what is not"
 	@echo
 	@if $(CORTEX) status >/dev/null 2>&1; then \
@@ -108,8 +107,8 @@ check: toolchain
 	fi
 
 # A workspace of its own, so that the engines it compares with never enter the product's build.
-bench: toolchain
-	$(CARGO) run --release $(LOCKED) --manifest-path bench/Cargo.toml -- $(BENCH_ARGS)
+bench: release
+	$(CARGO) run --release $(LOCKED) --manifest-path bench/Cargo.toml -- --cortex $(CORTEX) $(BENCH_ARGS)
 	CORTEX_CLUSTER_BENCH=10 $(CARGO) test --release $(LOCKED) -p cortex --test cluster throughput -- --nocapture
 
 # Workspaces of their own. What both need is compiled once: the settings of their profiles are the same.

@@ -12,9 +12,9 @@ use kernel::memory::{Body, Event, Fields, MemoryType, Millis, Salt};
 use kernel::store::KeyRange;
 use kernel::{Cortex, Options, Reading, Submission};
 use recall::RecallHook;
-use recall::analyze::{ANALYZER_VERSION, Analyzer, Language};
+use text::analyze::{ANALYZER_VERSION, Analyzer, Language};
 use recall::search::{ArmWeights, SearchOutcome, SearchQuery, search};
-use recall::text::{IndexSettings, MemtableHandle, TextIndex, TextSearch};
+use text::index::{IndexSettings, MemtableHandle, TextIndex, TextSearch};
 use serde_json::{Value, json};
 
 use crate::Outcome;

@@ -8,6 +8,7 @@ mod ablation;
 mod chance;
 mod corpus;
 mod cortex_recall;
+mod daemon_bars;
 mod engine;
 mod fts5;
 mod hnsw;
@@ -55,6 +56,10 @@ fn run(options: &Options) -> Outcome<()> {
     let set = options.data.as_deref().map(ablation::load).transpose()?;
     if options.does(Part::Kernel) {
         kernel_bars::run(scratch.path(), options.memories)?;
+        match &options.program {
+            Some(program) => daemon_bars::run(scratch.path(), program, options.memories)?,
+            None => measure::say("saves through a daemon are measured with --cortex PROGRAM"),
+        }
         println!();
     }
     if options.does(Part::Recall) {

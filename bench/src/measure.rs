@@ -38,6 +38,10 @@ impl Samples {
     pub fn p99(&self) -> Duration {
         self.at(99)
     }
+
+    pub fn most(&self) -> Duration {
+        self.0.last().copied().unwrap_or_default()
+    }
 }
 
 pub fn timed<T>(run: impl FnOnce() -> T) -> (T, Duration) {

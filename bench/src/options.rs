@@ -15,6 +15,7 @@ usage: cortex-bench [OPTIONS]      make bench BENCH_ARGS='OPTIONS'
                     ablation: which arm of recall earns its place, on a labelled set (needs --data)
                     [default: all of them; ablation if --data is given]
   --memories N      memories of the kernel's bars [default: 100000]
+  --cortex PROGRAM  the program whose daemon is measured, too; `make bench` builds and names it
   --recall N,N,...  sizes of the recall bars [default: 10000,100000]; 1000000 takes a quarter of an hour and 5 GB of disk
   --data DIR        a labelled set as `cortex eval` takes it: corpus.jsonl, queries.jsonl, qrels.tsv
   --dir FOLDER      where to put the stores while measuring [default: the folder for temporary files]
@@ -35,6 +36,7 @@ pub enum Part {
 pub struct Options {
     pub only: Option<Part>,
     pub memories: usize,
+    pub program: Option<PathBuf>,
     pub sizes: Vec<u64>,
     pub data: Option<PathBuf>,
     pub folder: Option<PathBuf>,
@@ -60,9 +62,9 @@ pub enum Wanted {
 }
 
 pub fn parse(mut arguments: impl Iterator<Item = String>) -> Outcome<Wanted> {
-    let (only, data, folder) = (None, None, None);
+    let (only, program, data, folder) = (None, None, None, None);
     let mut options =
-        Options { only, memories: 100_000, sizes: vec![10_000, 100_000], data, folder };
+        Options { only, memories: 100_000, program, sizes: vec![10_000, 100_000], data, folder };
     while let Some(name) = arguments.next() {
         if matches!(name.as_str(), "--help" | "-h") {
             return Ok(Wanted::Help);
@@ -79,6 +81,7 @@ pub fn parse(mut arguments: impl Iterator<Item = String>) -> Outcome<Wanted> {
                 });
             }
             "--memories" => options.memories = value()?.parse()?,
+            "--cortex" => options.program = Some(std::path::absolute(value()?)?),
             "--recall" => {
                 let sizes: Result<_, _> = value()?.split(',').map(str::parse).collect();
                 options.sizes = sizes?;

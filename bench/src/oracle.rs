@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use kernel::Reading;
 use kernel::memory::MemoryId;
-use recall::analyze::Memo;
+use text::analyze::Memo;
 use recall::document::document;
-use recall::text::{FIELDS, FieldWeights, MemtableHandle, TextSearch};
+use text::index::{FIELDS, FieldWeights, MemtableHandle, TextSearch};
 
 use crate::Outcome;
 use crate::cortex_recall::{analyzer, terms};

@@ -3,7 +3,7 @@
 //! Cortex leaves stop words out by itself. The others are asked both ways: as users do it, with every word, and with the
 //! content words alone, so that nobody wins by a list of stop words.
 
-use recall::analyze::{Analyzer, Language};
+use text::analyze::{Analyzer, Language};
 
 pub const AS_ASKED: &str = "as asked";
 pub const CONTENT_WORDS: &str = "content words";

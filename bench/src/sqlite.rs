@@ -20,6 +20,8 @@ pub struct SqliteStorage {
     writer: Mutex<Connection>,
     /// Connections of readers that are done, for the next ones.
     idle: Pool,
+    /// What is committed, while somebody wants to know.
+    kept: Mutex<Option<Vec<WriteSet>>>,
 }
 
 impl fmt::Debug for SqliteStorage {
@@ -32,9 +34,20 @@ impl SqliteStorage {
     pub fn open(path: &Path, birth: &WriteSet) -> Result<SqliteStorage> {
         let writer = connect(path)?;
         let idle = Pool::default();
-        let storage = SqliteStorage { path: path.to_owned(), writer: Mutex::new(writer), idle };
+        let (path, writer, kept) = (path.to_owned(), Mutex::new(writer), Mutex::new(None));
+        let storage = SqliteStorage { path, writer, idle, kept };
         storage.commit(birth)?;
         Ok(storage)
+    }
+
+    /// Keeps the rows of every commit from now on.
+    pub fn keep_commits(&self) {
+        *self.kept.lock().expect("no panic while keeping") = Some(Vec::new());
+    }
+
+    /// The rows that were kept; no more are.
+    pub fn kept_commits(&self) -> Vec<WriteSet> {
+        self.kept.lock().expect("no panic while keeping").take().unwrap_or_default()
     }
 }
 
@@ -75,6 +88,9 @@ impl Storage for SqliteStorage {
     }
 
     fn commit(&self, writes: &WriteSet) -> Result<()> {
+        if let Some(kept) = &mut *self.kept.lock().expect("no panic while keeping") {
+            kept.push(writes.clone());
+        }
         let mut connection = self.writer.lock().expect("no panic while writing");
         let transaction = connection.transaction().map_err(failed)?;
         {

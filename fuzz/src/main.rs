@@ -1,4 +1,4 @@
-//! Throws bytes at everything that reads bytes of others: ten readers, on the stable toolchain.
+//! Throws bytes at everything that reads bytes of others: twelve readers, on the stable toolchain.
 //!
 //! `make fuzz FUZZ_SECONDS=60` gives each target a minute. Inputs are kept ones (`corpus/TARGET/`), valid ones that the
 //! target makes itself, and mutations of both, from a seed that is printed; `--seed` makes a run repeatable. An input

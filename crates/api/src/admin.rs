@@ -100,6 +100,7 @@ pub enum AdminQuestion {
     Undo {
         run: String,
     },
+    /// "what did we spend today"
     Budget,
     /// "stop all models", "allow models"
     KillSwitch {
@@ -134,6 +135,20 @@ pub enum AdminQuestion {
         id: u64,
         text: String,
     },
+    /// "which rules are there", "which goals are open": memories of one kind.
+    Listing {
+        kind: String,
+    },
+    /// "which sessions were there"
+    Sessions,
+    /// "which talents ran", "did any run fail"
+    TalentRuns {
+        failed: bool,
+    },
+    /// "what waits for me"
+    Approvals,
+    /// "which pages are there"
+    Pages,
     /// "is the system healthy"
     Health,
     /// "are you ready", "status"

@@ -14,6 +14,9 @@ pub struct AuditRequest {
     /// Examples of each finding; 5 if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<usize>,
+    /// Only memories before this id: the `next` of an answer, to go on where it ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<u64>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
@@ -24,6 +27,10 @@ pub struct AuditAnswer {
     pub compared: usize,
     /// The worst first; nothing if all is well.
     pub findings: Vec<FindingView>,
+    /// Older memories were not looked at, because there is too much text for one answer: ask again with this as
+    /// `before`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub next: Option<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]

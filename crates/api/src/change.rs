@@ -80,6 +80,9 @@ pub struct DeleteAnswer {
     pub seq: u64,
     pub at: String,
     pub changed: bool,
+    /// The content is gone from the ledger; copies in the index are being removed, and `doctor` tells until they are.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pending: bool,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]

@@ -84,8 +84,8 @@ impl SearchAnswer {
         let ids: Vec<String> = self.put_away.iter().map(|id| format!("#{id}")).collect();
         match ids.len() {
             0 => None,
-            1 => Some(format!("1 put away matches ({})", ids[0])),
-            count => Some(format!("{count} put away match ({})", ids.join(", "))),
+            1 => Some(format!("1 that was put away matches ({})", ids[0])),
+            count => Some(format!("{count} that were put away match ({})", ids.join(", "))),
         }
     }
 }

@@ -96,6 +96,11 @@ Four ways to put a memory away:
   delete   the same as forget; with --hard the same as erase
   erase    its text is gone for good, in every version; nothing brings it back";
 
+/// Is there a command of this name?
+pub(crate) fn is_command(word: &str) -> bool {
+    GROUPS.iter().any(|(_, names)| names.contains(&word))
+}
+
 /// The first screen.
 pub(crate) fn everyday(cli: &Command) -> String {
     let mut text = format!(

@@ -7,21 +7,17 @@
 //! operation has.
 
 mod commands;
-mod failure;
 mod help;
-mod invocation;
 mod logging;
-mod output;
-mod process;
 mod terminal;
 mod usage;
-mod views;
-mod wiring;
 
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches as _, Parser, Subcommand};
+use command_line::{failure, invocation, output, process, views, wiring};
 use daemon::server::command::CommandContext;
+use talent_commands::{bus, chat, chronicle, facet, talent, think};
 
 use crate::commands::grants::{attenuate, scope, scope_token};
 use crate::commands::ledger;
@@ -38,7 +34,6 @@ use crate::commands::proofs::{
 use crate::commands::service::{curl, hook, mcp, open, serve, supervisor, token, tui};
 use crate::commands::sessions::{browse, session};
 use crate::commands::setup::{agent_setup, config, doctor, init, tour, version};
-use crate::commands::talents::{bus, chat, chronicle, facet, talent, think};
 use crate::commands::transfer::{backup, export, import};
 use crate::failure::{CommandResult, EXIT_CODES, Failure};
 use crate::invocation::{CommandEnv, GlobalArgs, Invocation};
@@ -210,7 +205,7 @@ pub fn main() -> ExitCode {
         Ok(serve::HomeAccess::Free(_lock)) => ExitCode::from(run_here(&cli, env)),
         Ok(serve::HomeAccess::Served(client)) => serve::forward(client, env, cli.globals.json),
         Err(failure) => {
-            report(&failure, &output_of(cli.globals.json, env).0);
+            output_of(cli.globals.json, env).0.failure(&failure);
             ExitCode::from(failure.exit_code())
         }
     }
@@ -313,7 +308,7 @@ fn run_here(cli: &Cli, env: CommandContext) -> u8 {
             // What was already found is data, even if the command failed in the end.
             let flushed = out.flush();
             if !matches!(failure, Failure::BrokenPipe) && flushed.is_ok() {
-                report(&failure, &out);
+                out.failure(&failure);
             }
             failure.exit_code()
         }
@@ -476,17 +471,6 @@ fn help(args: &HelpArgs, out: &mut Output) -> CommandResult {
             Some(command) => out.line(command.render_long_help()),
             None => Err(Failure::input(format!("no command {topic:?}; `cortex help` lists them"))),
         },
-    }
-}
-
-fn report(failure: &Failure, out: &Output) {
-    if out.is_json() {
-        out.say(serde_json::json!({ "error": failure.view() }));
-        return;
-    }
-    out.say(format_args!("error: {}", output::plain(&failure.to_string())));
-    if let Some(hint) = failure.hint() {
-        out.say(format_args!("hint: {hint}"));
     }
 }
 

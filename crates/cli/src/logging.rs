@@ -15,8 +15,10 @@ pub(crate) const VARIABLE: &str = "CORTEX_LOG";
 
 /// What is logged if nobody says otherwise: what our own crates tell, and the warnings of all others, because some of
 /// them tell of every request.
-const DEFAULT: &str = "warn,agents=info,cli=info,client=info,daemon=info,embed=info,http=info,kernel=info,llm=info,\
-    mcp=info,mind=info,recall=info,service=info,talents=info,transfer=info";
+const DEFAULT: &str = "warn,agent_sessions=info,agents=info,api=info,cli=info,client=info,cluster=info,\
+    command_line=info,daemon=info,embed=info,host=info,http=info,intake=info,kernel=info,llm=info,mcp=info,mind=info,\
+    past=info,proof=info,recall=info,redact=info,runs=info,service=info,talent_commands=info,talents=info,text=info,\
+    transcripts=info,transfer=info,tui=info";
 
 /// Who reads the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,5 +54,22 @@ pub(crate) fn start(format: LogFormat, wanted: Option<&str>) {
 pub(crate) fn start_if_wanted(wanted: Option<&str>) {
     if wanted.is_some() {
         start(LogFormat::Text, wanted);
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_any_of_our_crates_tells_is_logged() {
+        let crates = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+        for folder in std::fs::read_dir(crates).unwrap() {
+            let name = folder.unwrap().file_name().into_string().unwrap();
+            let is_listed = DEFAULT.split(',').any(|one| one == format!("{name}=info"));
+            assert!(is_listed || name == "testkit", "{name} is not in DEFAULT");
+        }
+        assert!(EnvFilter::try_new(DEFAULT).is_ok());
     }
 }

@@ -6,7 +6,7 @@
 //! over is the outcome unknown. *Nothing was saved* is said only of what was never sent, or was refused.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -19,7 +19,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::OnceCell;
 use tokio::time::timeout;
 
-use crate::checkpoints::CheckpointFolder;
+use crate::checkpoints::{CheckpointPlace, Checkpoints};
 use crate::counters::{LedgerCounters, add};
 use crate::error::{Error, FailureKind, Result, kind_of, text_of};
 use crate::news::News;
@@ -40,8 +40,8 @@ pub struct PostgresLedger {
     /// Told apart from other nodes in what it tells them.
     pub(crate) instance: String,
     place: String,
-    checkpoints_in: Option<PathBuf>,
-    checkpoints: OnceCell<CheckpointFolder>,
+    checkpoints_in: Option<CheckpointPlace>,
+    checkpoints: OnceCell<Checkpoints>,
     /// Taken only when the ledger is dropped, which may happen on one of its own threads.
     runtime: Option<Runtime>,
 }
@@ -124,11 +124,12 @@ impl PostgresLedger {
         Ok(self.pool.row(sql, &[]).await?.map_or(0, |row| row.get(0)))
     }
 
-    /// Where checkpoints are, if there is a folder for them.
-    pub async fn checkpoints(&self) -> Result<Option<&CheckpointFolder>> {
-        let Some(folder) = &self.checkpoints_in else { return Ok(None) };
+    /// The checkpoints, if there is a place for them.
+    pub async fn checkpoints(&self) -> Result<Option<&Checkpoints>> {
+        let Some(place) = &self.checkpoints_in else { return Ok(None) };
         let made = self.checkpoints.get_or_try_init(|| async {
-            Ok(CheckpointFolder::new(folder.clone(), self.node_secret().await?))
+            let secret = self.node_secret().await?;
+            Ok(Checkpoints::new(place.clone(), secret, self.runtime().handle().clone()))
         });
         made.await.map(Some)
     }
@@ -153,7 +154,7 @@ impl PostgresLedger {
         let actor = ActorName::parse(actor).map_err(|error| Error::Invalid(error.to_string()))?;
         // As many as there are: one folder of one file, as a rule.
         let deleted = tokio::task::block_in_place(|| checkpoints.delete_older(&actor, u64::MAX));
-        let failed = |error| Error::Away(format!("the folder of checkpoints: {error}"));
+        let failed = |error| Error::Away(format!("the place of checkpoints: {error}"));
         deleted.map(drop).map_err(failed)
     }
 

@@ -6,6 +6,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::checkpoints::CheckpointPlace;
 use crate::error::{Error, Result};
 
 /// Connections of one node to the database.
@@ -36,8 +37,8 @@ pub struct LedgerSettings {
     pub(crate) tls: TlsRule,
     /// Connections at once.
     pub connections: usize,
-    /// The folder that all nodes see in which checkpoints are; without one there are none.
-    pub checkpoints: Option<PathBuf>,
+    /// Where checkpoints are, for all nodes; without it there are none.
+    pub checkpoints: Option<CheckpointPlace>,
 }
 
 impl fmt::Debug for LedgerSettings {

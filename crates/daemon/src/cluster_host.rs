@@ -19,7 +19,7 @@ use service::{ActorLimits, Service};
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval};
 
-use crate::host::Host;
+use host::Host;
 
 /// How often open copies are compared with the ledger where news comes by itself, and where it does not.
 const LOOK_EVERY: Duration = Duration::from_secs(5);

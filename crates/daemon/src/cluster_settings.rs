@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use api::{Error, ErrorCode, Fault, Result};
+use cluster::checkpoints::{CheckpointPlace, VARIABLES};
 use cluster::ledger::LedgerHandle;
 use cluster::{LedgerSettings, PostgresLedger};
 use service::config::{Config, ValueOrigin};
@@ -51,12 +52,26 @@ pub fn settings(
     };
     let mut found = LedgerSettings::parse(url, password.as_deref()).map_err(told)?;
     found.connections = usize::try_from(config.number("ledger.connections")).unwrap_or(usize::MAX);
-    found.checkpoints = config.text("ledger.checkpoints").map(PathBuf::from);
-    if let Some(folder) = found.checkpoints.as_ref().filter(|folder| !folder.is_dir()) {
-        return Err(wrong(format!("ledger.checkpoints: {} is no folder", folder.display()))
-            .with_hint("make it, or mount it; all nodes must see the same one"));
-    }
+    found.checkpoints = config.text("ledger.checkpoints").map(checkpoint_place).transpose()?;
     Ok(Some(found))
+}
+
+/// Where checkpoints are. What a bucket asks for is in variables of this process, under the names of its own tools.
+fn checkpoint_place(text: &str) -> Result<CheckpointPlace> {
+    let variables: Vec<(String, String)> = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .filter(|(name, _)| VARIABLES.iter().any(|beginning| name.starts_with(beginning)))
+        .collect();
+    let wrong = |message: String| Error::new(ErrorCode::Config, Fault::Caller, message);
+    let place = CheckpointPlace::parse(text, &variables)
+        .map_err(|error| wrong(format!("ledger.checkpoints: {error}")))?;
+    match &place {
+        CheckpointPlace::Folder(folder) if !folder.is_dir() => {
+            Err(wrong(format!("ledger.checkpoints: {} is no folder", folder.display()))
+                .with_hint("make it, or mount it; all nodes must see the same one"))
+        }
+        _ => Ok(place),
+    }
 }
 
 /// How a daemon of this home takes part in a cluster. `None`: it does not.

@@ -1,7 +1,7 @@
 //! The tools of agents over HTTP, at `/mcp` (Streamable HTTP).
 //!
-//! The guard of all routes comes first; the protocol's own checks of host and origin are set to the same names, so that
-//! neither depends on the other. No folder says which project an agent works in, so the address may
+//! The guard of all routes comes first and alone judges host and origin: the protocol's own check has a list that is
+//! made once, and the names of a node are not. No folder says which project an agent works in, so the address may
 //! (`/mcp?project=web`), or the header `X-Cortex-Project`. No sessions: every request stands for itself, in the
 //! revisions that know sessions too, so that a daemon that was started anew goes on where the old one was.
 
@@ -16,32 +16,27 @@ use rmcp::transport::streamable_http_server::session::never::NeverSessionManager
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 
 use crate::App;
-use crate::input::{BODY_BYTES_MAX, caller_of};
+use crate::input::{BODY_BYTES_MAX, caller_of, collect_in_time};
 use crate::problem::Problem;
 use api::DEFAULT_ACTOR;
 use api::author::Author;
 use api::{ErrorCode, Result};
 use axum::http::StatusCode;
-use daemon::pools::WorkKind;
-use daemon::{Host, HostHandle};
+use host::pools::WorkKind;
+use host::{Host, HostHandle};
 use mcp::Server;
 use mcp::backend::Backend;
 use mcp::tools::Choice;
 use service::Caller;
-use service::config::http::HttpServerSettings;
-
-/// Names of this machine for itself.
-const HERE: [&str; 4] = ["localhost", "127.0.0.1", "::1", "[::1]"];
 
 type Tools = StreamableHttpService<Server, NeverSessionManager>;
 
 /// The route, and what ends the answers that are still being given.
 pub(super) fn route(
-    http: &HttpServerSettings,
     ops: Arc<Host>,
 ) -> Result<(Router<App>, impl FnOnce() + Send + 'static + use<>)> {
     let host = Arc::clone(&ops);
-    let tools = tools(http, ops)?;
+    let tools = tools(ops)?;
     let end = tools.config.cancellation_token.clone();
     let router = Router::new()
         .route_service("/mcp", tools)
@@ -56,6 +51,11 @@ async fn name_caller(State(host): State<Arc<Host>>, request: Request, next: Next
         Ok(mut caller) => {
             caller.author = Author::Agent;
             caller.project = named_project(&parts).or(caller.project);
+            // The whole body first: who sends half of it takes no place from those who ask.
+            let body = match collect_in_time(body).await {
+                Ok(bytes) => axum::body::Body::from(bytes),
+                Err(problem) => return problem.into_response(),
+            };
             let place = match host.pools.enter(WorkKind::Tool).await {
                 Ok(place) => place,
                 Err(busy) => return Problem::from(busy).into_response(),
@@ -85,26 +85,16 @@ fn named_project(parts: &axum::http::request::Parts) -> Option<String> {
     asked.into_iter().find(|(name, _)| name == "project").map(|(_, project)| project)
 }
 
-fn tools(http: &HttpServerSettings, ops: Arc<Host>) -> Result<Tools> {
+fn tools(ops: Arc<Host>) -> Result<Tools> {
     let mut caller =
         Caller::new(ActorName::parse(DEFAULT_ACTOR).map_err(service::Error::from)?, "mcp");
     caller.author = Author::Agent;
     let server =
         Server::new(Backend(Arc::new(HostHandle { host: ops, caller })), &Choice::parse("all")?);
-    let mut hosts: Vec<String> = HERE.iter().map(|host| (*host).to_owned()).collect();
-    hosts.extend(http.hosts.iter().cloned());
-    let own = http.address.ip();
-    if !own.is_loopback() && !own.is_unspecified() {
-        hosts.push(if own.is_ipv6() { format!("[{own}]") } else { own.to_string() });
-    }
-    let origins: Vec<String> = hosts
-        .iter()
-        .filter(|host| *host != "::1")
-        .flat_map(|host| [format!("http://{host}:*"), format!("https://{host}:*")])
-        .collect();
     let config = StreamableHttpServerConfig::default()
-        .with_allowed_hosts(hosts)
-        .with_allowed_origins(origins)
+        // The guard has judged both, for each request, with what this list could not know.
+        .disable_allowed_hosts()
+        .disable_allowed_origins()
         .with_legacy_session_mode(false)
         .with_json_response(true)
         .with_max_request_body_bytes(BODY_BYTES_MAX);

@@ -1,13 +1,17 @@
 //! The link that makes a browser the owner's, and what a person reads who is not let in.
 //!
-//! What must stay true: a link works once; nothing here is fetched from anywhere and no script runs.
+//! What must stay true: a link works once, and for nobody but the owner where the system tells who asks; nothing here
+//! is fetched from anywhere and no script runs.
 
+use std::sync::Arc;
+
+use axum::Extension;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
-use crate::docs::{STYLE, escaped};
 use crate::input::Name;
+use crate::peer::Peer;
 use crate::problem::Problem;
 use crate::{App, Reply};
 use api::ErrorCode;
@@ -26,9 +30,17 @@ pub(super) const LINKS: &str = "/open/";
         (status = 303, description = "Leads to `/`"),
     ),
 )]
-pub(super) async fn open(State(app): State<App>, Name(link): Name, headers: HeaderMap) -> Reply {
+pub(super) async fn open(
+    State(app): State<App>,
+    peer: Option<Extension<Arc<Peer>>>,
+    Name(link): Name,
+    headers: HeaderMap,
+) -> Reply {
     let now = SystemEnvironment.now()?;
-    let Some(cookie) = app.owner.redeem(&link, now)? else {
+    // Another user who saw it somewhere does not use it up either.
+    let is_owner = peer.is_some_and(|Extension(peer)| peer.may_show_cookies());
+    let cookie = if is_owner { app.owner.redeem(&link, now)? } else { None };
+    let Some(cookie) = cookie else {
         let problem = Problem::new(
             StatusCode::UNAUTHORIZED,
             ErrorCode::TokenRefused,
@@ -62,11 +74,17 @@ pub(super) fn is_for_a_person(headers: &HeaderMap) -> bool {
     accepted.is_some_and(|accepted| accepted.contains("text/html"))
 }
 
+/// The look of the few pages that are shown before anybody is let in.
+const STYLE: &str = "\
+body{font:16px/1.6 system-ui,sans-serif;max-width:34rem;margin:18vh auto 0;padding:0 1.5rem;color:#1c1c24;\
+background:#fbfbfc}h1{font-size:1.3rem}a{color:#4f4ad0}\
+@media(prefers-color-scheme:dark){body{color:#ececf2;background:#101014}a{color:#a5a1ff}}";
+
 /// Why not, and what to do, for a person.
 pub(super) fn refusal(problem: &Problem) -> Response {
     let hint = problem.hint().unwrap_or_default();
     let body =
-        format!("<h1>Cortex</h1><p>{}.</p><p>{}.</p>", escaped(problem.detail()), escaped(hint));
+        format!("<h1>Cortex</h1><p>{}.</p><p>{}.</p>", sentence(problem.detail()), sentence(hint));
     shown(problem.status(), &body)
 }
 
@@ -84,4 +102,38 @@ fn shown(status: StatusCode, body: &str) -> Response {
          content=\"width=device-width,initial-scale=1\"><title>Cortex</title><style>{STYLE}</style>{body}"
     );
     (status, headers, page).into_response()
+}
+
+/// A sentence for a person: it begins with a capital, and what stands between backticks is code.
+fn sentence(text: &str) -> String {
+    let text = escaped(text);
+    let mut parts = text.split('`');
+    let mut letters = parts.next().unwrap_or_default().chars();
+    let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
+    let mut shown = first + letters.as_str();
+    for (place, part) in parts.enumerate() {
+        shown.push_str(if place % 2 == 0 { "<code>" } else { "</code>" });
+        shown.push_str(part);
+    }
+    shown
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_person_reads_sentences_and_no_markup_of_others() {
+        let shown = sentence("this is <b>yours</b> alone: `cortex open` opens it");
+        assert_eq!(
+            shown,
+            "This is &lt;b&gt;yours&lt;/b&gt; alone: <code>cortex open</code> opens it"
+        );
+        assert_eq!(sentence("`cortex open` opens it"), "<code>cortex open</code> opens it");
+        assert_eq!(sentence(""), "");
+    }
 }

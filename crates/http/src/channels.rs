@@ -10,9 +10,9 @@ use axum::body::{Body as HttpBody, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::IntoResponse;
+use runs::runner::RunFollower;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use talents::runner::RunFollower;
 use tokio::sync::mpsc;
 use utoipa::{IntoParams, ToSchema};
 

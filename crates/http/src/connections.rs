@@ -1,6 +1,7 @@
 //! The connections of HTTP: how many there may be, how long each may take, and which gives way when all are taken.
 //!
-//! What must stay true: a caller that sends half a request, or nothing, costs a place until somebody else wants it;
+//! What must stay true: a caller that sends half a request, or nothing, costs a place until somebody else wants it,
+//! also if it was let in and only the body is missing;
 //! a caller that does not read what it asked for is cut off; the connections of HTTP are fewer than the files that the
 //! process may have, so that the socket of the owner is served whatever happens here.
 
@@ -8,12 +9,13 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 use std::pin::{Pin, pin};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use crate::peer::Peer;
+use crate::visits::Visit;
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
 use http_body::{Frame, SizeHint};
@@ -131,20 +133,22 @@ async fn converse<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     place: Place,
     mut ending: watch::Receiver<bool>,
 ) {
-    let state = Arc::clone(&place.state);
+    let (state, table) = (Arc::clone(&place.state), Arc::clone(&place.table));
     let (router, requests) = (TowerToHyperService::new(router), Arc::clone(&state));
     let service = service_fn(move |mut request: hyper::Request<hyper::body::Incoming>| {
         if let Some(peer) = &peer {
             request.extensions_mut().insert(Arc::clone(peer));
         }
         let goes_on = RequestMark::new(&requests);
-        let answer = router.call(request);
+        let (table, state) = (Arc::clone(&table), Arc::clone(&requests));
+        let answer = router.call(request.map(|body| ArrivingBody::new(body, table, state)));
         async move {
-            let response = answer.await?;
+            let mut response = answer.await?;
             if response.extensions().get::<AdmissionMark>().is_some() {
                 goes_on.0.admitted.store(true, Ordering::Relaxed);
             }
-            let watched = |body| Body::new(WatchedBody { body, _goes_on: goes_on });
+            let visit = response.extensions_mut().remove::<Arc<Visit>>();
+            let watched = |body| Body::new(WatchedBody { body, _goes_on: goes_on, _visit: visit });
             Ok::<_, std::convert::Infallible>(response.map(watched))
         }
     });
@@ -167,6 +171,8 @@ async fn converse<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
 #[derive(Debug, Default)]
 struct ConnectionTable {
     open: Mutex<(u64, BTreeMap<u64, Arc<ConnectionState>>)>,
+    /// Pieces of bodies that came so far.
+    pieces: AtomicU64,
 }
 
 /// What is known of a connection.
@@ -174,6 +180,8 @@ struct ConnectionTable {
 struct ConnectionState {
     /// Requests whose answer is not sent yet.
     requests: AtomicUsize,
+    /// While the body of a request is not whole: the number of its newest piece, which is above 0.
+    arriving: AtomicU64,
     /// Somebody was let in here before.
     admitted: AtomicBool,
     /// Somebody else wants the place.
@@ -194,7 +202,7 @@ impl ConnectionTable {
     }
 
     /// A place. If all are taken, the oldest connection that waits for a request gives way: one on which nobody was let
-    /// in yet if there is any, else one that is idle.
+    /// in yet if there is any, else one that is idle, else the one whose body has not gone on for longest.
     fn enter(self: &Arc<ConnectionTable>) -> Option<Place> {
         let mut guard = self.open();
         let (next, open) = &mut *guard;
@@ -205,6 +213,11 @@ impl ConnectionTable {
                 .iter()
                 .find(|(_, state)| waits(state) && is_new(state))
                 .or_else(|| open.iter().find(|(_, state)| waits(state)))
+                .or_else(|| {
+                    let newest = |state: &ConnectionState| state.arriving.load(Ordering::Relaxed);
+                    let halves = open.iter().filter(|(_, state)| newest(state) > 0);
+                    halves.min_by_key(|(_, state)| newest(state))
+                })
                 .map(|(number, _)| *number)?;
             if let Some(state) = open.remove(&number) {
                 state.gives_way.notify_one();
@@ -240,10 +253,65 @@ impl Drop for RequestMark {
     }
 }
 
+/// The body of a request, which says while it is not whole.
+struct ArrivingBody<B> {
+    body: B,
+    table: Arc<ConnectionTable>,
+    state: Arc<ConnectionState>,
+}
+
+impl<B: HttpBody> ArrivingBody<B> {
+    fn new(body: B, table: Arc<ConnectionTable>, state: Arc<ConnectionState>) -> ArrivingBody<B> {
+        let arriving = ArrivingBody { body, table, state };
+        if !arriving.body.is_end_stream() {
+            arriving.note_piece();
+        }
+        arriving
+    }
+
+    fn note_piece(&self) {
+        let number = self.table.pieces.fetch_add(1, Ordering::Relaxed) + 1;
+        self.state.arriving.store(number, Ordering::Relaxed);
+    }
+}
+
+impl<B> Drop for ArrivingBody<B> {
+    fn drop(&mut self) {
+        self.state.arriving.store(0, Ordering::Relaxed);
+    }
+}
+
+impl<B: HttpBody + Unpin> HttpBody for ArrivingBody<B> {
+    type Data = B::Data;
+    type Error = B::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
+        let piece = ready!(Pin::new(&mut self.body).poll_frame(context));
+        if matches!(piece, Some(Ok(_))) && !self.body.is_end_stream() {
+            self.note_piece();
+        } else {
+            self.state.arriving.store(0, Ordering::Relaxed);
+        }
+        Poll::Ready(piece)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
 /// The body of an answer, which says when it is sent.
 struct WatchedBody {
     body: Body,
     _goes_on: RequestMark,
+    _visit: Option<Arc<Visit>>,
 }
 
 impl HttpBody for WatchedBody {
@@ -377,5 +445,30 @@ mod tests {
         assert!(table.enter().is_none());
         drop(busy);
         assert!(table.enter().is_some());
+    }
+
+    // F9
+    #[tokio::test]
+    async fn of_bodies_that_do_not_come_the_longest_silent_gives_way() {
+        let table = Arc::new(ConnectionTable::default());
+        let held = full(&table);
+        let _busy: Vec<RequestMark> =
+            held.iter().map(|place| RequestMark::new(&place.state)).collect();
+        let body = |place: &Place, text: &'static str| {
+            let body = Body::from(text);
+            ArrivingBody::new(body, Arc::clone(&table), Arc::clone(&place.state))
+        };
+        drop(body(&held[0], "gone before it was whole"));
+        let _none = body(&held[1], "");
+        let _older = body(&held[3], "half");
+        let _newer = body(&held[2], "half");
+        let first = table.enter().unwrap();
+        held[3].state.gives_way.notified().await;
+        let busy = RequestMark::new(&first.state);
+        let second = table.enter().unwrap();
+        held[2].state.gives_way.notified().await;
+        let _third = RequestMark::new(&second.state);
+        assert!(table.enter().is_none(), "all others have what they need to be answered");
+        drop(busy);
     }
 }

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use utoipa::PartialSchema as _;
 use utoipa::openapi::OpenApi;
 
-use crate::examples;
 use crate::problem::ProblemView;
+use crate::{bounds, examples};
 
 const ABOUT: &str = "Durable, verifiable memory for AI agents. Lists are arrays; `X-Total-Count` says how many there \
                      are in \
@@ -42,8 +42,9 @@ pub(super) fn complete(described: &OpenApi) -> Value {
                     "description": "The token of the home, or one that a grant came with",
                 },
                 "cookie": {
-                    "type": "apiKey", "in": "cookie", "name": "cortex-…",
-                    "description": "Of a browser that followed a link of `cortex open`; each home has its name",
+                    "type": "apiKey", "in": "cookie", "name": "cortex-home",
+                    "description": "Of a browser that followed a link of `cortex open`; each home has a name of its \
+                        own",
                 },
             }),
         );
@@ -55,16 +56,17 @@ pub(super) fn complete(described: &OpenApi) -> Value {
             properties.shift_remove("id");
         }
     }
+    bounds::put(&mut document);
     if let Some(paths) = document["paths"].as_object_mut() {
         for (path, methods) in paths {
             let operations = methods.as_object_mut().into_iter().flatten();
-            operations.for_each(|(_, operation)| finish(path, operation));
+            operations.for_each(|(method, operation)| finish(path, method, operation));
         }
     }
     document
 }
 
-fn finish(path: &str, operation: &mut Value) {
+fn finish(path: &str, method: &str, operation: &mut Value) {
     if OPEN.contains(&path) {
         operation["security"] = json!([]);
     }
@@ -85,6 +87,10 @@ fn finish(path: &str, operation: &mut Value) {
     // What is not in an address is absent; there is no null in it.
     for parameter in &mut parameters {
         without_null(&mut parameter["schema"]);
+        if parameter["required"] == true {
+            let name = parameter["name"].as_str().unwrap_or_default();
+            parameter["example"] = examples::value(name, &parameter["schema"]);
+        }
     }
     if path.starts_with("/api/") {
         let name = json!({"type": "string", "pattern": "^[a-z0-9][a-z0-9._-]{0,63}$"});
@@ -93,6 +99,8 @@ fn finish(path: &str, operation: &mut Value) {
         parameters.push(header("Idempotency-Key", "A retry with the same key acts once", &key));
     }
     operation["parameters"] = Value::Array(parameters);
+    let command = examples::command(method, path, operation);
+    operation["x-codeSamples"] = json!([{"lang": "Shell", "source": command}]);
 }
 
 fn header(name: &str, about: &str, schema: &Value) -> Value {
@@ -134,6 +142,33 @@ mod tests {
             }
         }
         assert!(names.len() > 40, "{names:?}");
+    }
+
+    // W19, everywhere E10: something to type for every operation, with nothing left to fill in
+    #[test]
+    fn every_operation_has_an_example_that_can_be_typed() {
+        let document = document();
+        let operation = |path: &str, method: &str| {
+            document["paths"][path][method]["x-codeSamples"][0]["source"]
+                .as_str()
+                .map(str::to_owned)
+        };
+        for (path, methods) in document["paths"].as_object().unwrap() {
+            for method in methods.as_object().unwrap().keys() {
+                let command = operation(path, method).unwrap_or_else(|| panic!("{method} {path}"));
+                assert!(command.starts_with("cortex curl "), "{command}");
+                let address = command.split(" -H ").next().unwrap_or_default();
+                assert!(!address.contains('{'), "{command}");
+            }
+        }
+        assert_eq!(
+            operation("/api/search", "get").unwrap(),
+            "cortex curl '/api/search?q=why+did+the+login+fail'"
+        );
+        assert_eq!(
+            operation("/api/observations/{id}/pin", "put").unwrap(),
+            "cortex curl /api/observations/12/pin -X PUT"
+        );
     }
 
     // everywhere E10

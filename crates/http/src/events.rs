@@ -4,19 +4,20 @@
 //! kept, and is told if something is missing. A reader that is too slow loses messages of the bus and learns how many;
 //! a run comes whole, from its log. What must stay true: a stream ends with the daemon, and costs nobody else anything.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
+use runs::runner::RunFollower;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use talents::UseId;
 use talents::bus::{
     BUS_TOPIC, BusFilter, BusMessage, Delivery, EventId, FilterClause, Subscription,
 };
-use talents::runner::RunFollower;
 use tokio::sync::{mpsc, watch};
 use utoipa::{IntoParams, ToSchema};
 
@@ -34,6 +35,8 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 const PIECES: usize = 16;
 /// Events of a run in one answer.
 const EVENTS_MAX: usize = 1_000;
+/// Streams at once; far fewer than there are connections.
+pub(super) const STREAMS_MAX: usize = 64;
 /// Words of one kind in a filter.
 const WORDS_MAX: usize = 64;
 
@@ -92,10 +95,7 @@ pub(super) async fn stream(
         Some(None) => (hub.subscribe(filter), true),
         None => (hub.subscribe(filter), false),
     };
-    let (send, pieces) = mpsc::channel(PIECES);
-    let source = Source::Bus(subscription, gap);
-    tokio::spawn(tell(source, send, app.ending.clone()));
-    Ok(answer(pieces))
+    begin(&app, Source::Bus(subscription, gap))
 }
 
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -133,10 +133,7 @@ pub(super) async fn of_run(
     let last = last_id(&headers).and_then(|id| id.parse().ok());
     let after = last.or(asked.after);
     if wants_stream(&headers) {
-        let (send, pieces) = mpsc::channel(PIECES);
-        let source = Source::Run(Box::new(runner.follow(&run, after)));
-        tokio::spawn(tell(source, send, app.ending.clone()));
-        return Ok(answer(pieces));
+        return begin(&app, Source::Run(Box::new(runner.follow(&run, after))));
     }
     let limit = super::input::page(asked.limit, EVENTS_MAX)?.unwrap_or(EVENTS_MAX);
     let total = log.events.len();
@@ -168,6 +165,23 @@ fn words(name: &str, given: Option<&str>) -> Result<Vec<String>, Problem> {
         );
     }
     Ok(words)
+}
+
+/// Begins a stream, if there are not too many: each holds a connection for as long as somebody listens.
+fn begin(app: &App, source: Source) -> Reply {
+    let Ok(place) = Arc::clone(&app.streams).try_acquire_owned() else {
+        let message = format!("{STREAMS_MAX} streams of events are open already");
+        return Err(Error::new(ErrorCode::TooManyClients, Fault::Busy, message)
+            .with_hint("close one, or try again in a moment")
+            .into());
+    };
+    let (send, pieces) = mpsc::channel(PIECES);
+    let ending = app.ending.clone();
+    tokio::spawn(async move {
+        tell(source, send, ending).await;
+        drop(place);
+    });
+    Ok(answer(pieces))
 }
 
 fn answer(pieces: mpsc::Receiver<Piece>) -> Response {

@@ -1,9 +1,57 @@
-//! What may be sent, shown: one example for every operation that takes a body.
+//! What may be sent, shown: a command for every operation, with its body and with values for what it needs.
 //!
 //! What must stay true: each has only fields that the schema has, and one of its own for every such operation; a test
 //! says so.
 
 use serde_json::{Value, json};
+
+/// A value for something that an address must name, by its name and the kind of its schema.
+pub(super) fn value(name: &str, schema: &Value) -> Value {
+    match name {
+        "q" => json!("why did the login fail"),
+        "channel" => json!("main"),
+        "job" => json!("bulletin"),
+        "name" => json!("payments"),
+        "run" => json!("maintenance-1794979163478-1"),
+        "ref" => json!("claude-code:slow-import"),
+        "link" => json!("LINK"),
+        _ if schema["pattern"] == "^[0-9]{1,20}$" => json!("1794979163478"),
+        _ if schema["pattern"] == "^[0-9a-f]{64}$" => json!("0".repeat(64)),
+        _ if schema["type"] == "integer" => json!(12),
+        _ => json!("s-2026-11-18"),
+    }
+}
+
+/// The operation as a command that can be typed where Cortex runs.
+pub(super) fn command(method: &str, path: &str, operation: &Value) -> String {
+    let mut address = path.to_owned();
+    let mut asked = Vec::new();
+    for parameter in operation["parameters"].as_array().into_iter().flatten() {
+        let example = &parameter["example"];
+        let Some(name) = parameter["name"].as_str().filter(|_| !example.is_null()) else {
+            continue;
+        };
+        let text = example.as_str().map_or_else(|| example.to_string(), str::to_owned);
+        if parameter["in"] == "path" {
+            address = address.replace(&format!("{{{name}}}"), &text);
+        } else {
+            asked.push(format!("{name}={}", text.replace(' ', "+")));
+        }
+    }
+    if !asked.is_empty() {
+        address = format!("'{address}?{}'", asked.join("&"));
+    }
+    let mut command = vec![format!("cortex curl {address}")];
+    let body = operation.pointer("/requestBody/content/application~1json/example");
+    if let Some(body) = body {
+        let quoted = body.to_string().replace('\'', "'\\''");
+        command.push(format!("-H 'Content-Type: application/json' -d '{quoted}'"));
+    }
+    if method != "get" && (body.is_none() || method != "post") {
+        command.push(format!("-X {}", method.to_uppercase()));
+    }
+    command.join(" ")
+}
 
 /// The example of an operation, by its id; nothing for those without a body of JSON.
 pub(super) fn example(operation: &str) -> Option<Value> {

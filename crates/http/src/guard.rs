@@ -1,7 +1,8 @@
 //! Who is let in. Asked before every route, also those that do not exist.
 //!
 //! A page in a browser can reach this machine's ports. It cannot choose the `Host` (a name of its own that it lets
-//! point here is refused) and cannot hide where it is from (`origin`).
+//! point here is refused; an address that the connection itself leads to is nobody's name) and cannot hide where it is
+//! from (`origin`).
 //!
 //! Whoever asks must show something: the token of the home or the one that is set, the cookie of a browser that the
 //! owner opened the page with, or a grant, which makes a delegate. Nobody is let in for being on this machine: other
@@ -28,10 +29,11 @@ use crate::origin;
 use crate::page;
 use crate::peer::Peer;
 use crate::problem::Problem;
+use crate::visits::{Visit, VisitTable};
 use crate::{HttpServerSettings, scoped};
-use daemon::Host;
-use daemon::pools::WorkKind;
 use daemon::server::owner::OwnerKeys;
+use host::Host;
+use host::pools::WorkKind;
 use service::bearer::Bearers;
 use service::{Delegate, Environment as _, SystemEnvironment};
 
@@ -56,6 +58,7 @@ pub(super) struct Guard {
     token: Option<Digest>,
     owner: Arc<OwnerKeys>,
     bearers: Bearers,
+    visits: Arc<VisitTable>,
     metrics: Arc<Metrics>,
     ops: Arc<Host>,
 }
@@ -69,7 +72,8 @@ impl Guard {
     ) -> Guard {
         let hosts = http.hosts.iter().map(|host| host.to_ascii_lowercase()).collect();
         let bearers = Bearers::new(ops.folder());
-        Guard { hosts, own: http.address.ip(), token: http.token, owner, bearers, metrics, ops }
+        let (own, token, visits) = (http.address.ip(), http.token, Arc::default());
+        Guard { hosts, own, token, owner, bearers, visits, metrics, ops }
     }
 
     /// Looks at what a request shows.
@@ -80,8 +84,12 @@ impl Guard {
         let in_address = request.uri().authority().map(axum::http::uri::Authority::as_str);
         // A name that somebody else lets point here helps no page: it has no token, and cookies are not looked at.
         let has_token = bearer(headers).is_some() || in_cluster::is_passed_on(headers);
-        let is_node = self.ops.node().is_some() && has_token;
-        let known = |text: &str| host_of(text).is_some_and(|host| is_node || self.is_known(&host));
+        // What watches over a node asks it under whatever name or address it has, with nothing to show.
+        let is_watched = request.uri().path() == OPEN_ROUTE;
+        let is_node = self.ops.node().is_some() && (has_token || is_watched);
+        let near = request.extensions().get::<Arc<Peer>>().map(|peer| peer.near_ip());
+        let known =
+            |text: &str| host_of(text).is_some_and(|host| is_node || self.is_known(&host, near));
         let host = host.filter(|host| known(host)).filter(|_| in_address.is_none_or(known));
         let (Some(host), None) = (host, named.next()) else {
             return Err(Problem::new(
@@ -138,12 +146,7 @@ impl Guard {
         let (shown, node) = (self.check(request)?, self.ops.node());
         match (shown, node) {
             (Shown::Owner, _) => Ok(()),
-            (Shown::Grant(delegate), _) => {
-                let path = request.uri().path().to_owned();
-                self.admit(&delegate, &path).await?;
-                request.extensions_mut().insert(delegate);
-                Ok(())
-            }
+            (Shown::Grant(delegate), _) => self.admit(delegate, request).await,
             (Shown::Seal, Some(node)) => in_cluster::let_pass(node, request).await,
             (Shown::Token(token), Some(node)) => {
                 if let Some(name) = Bearers::name(&token) {
@@ -154,10 +157,7 @@ impl Guard {
                     let Some(delegate) = found.flatten() else {
                         return Err(refused("this token is not known"));
                     };
-                    let (delegate, path) = (Arc::new(delegate), request.uri().path().to_owned());
-                    self.admit(&delegate, &path).await?;
-                    request.extensions_mut().insert(delegate);
-                    return Ok(());
+                    return self.admit(Arc::new(delegate), request).await;
                 }
                 let found = node.find_token(&token).await;
                 match found.map_err(daemon::cluster_host::told)? {
@@ -172,8 +172,9 @@ impl Guard {
         }
     }
 
-    /// Is what a delegate shows worth anything? Asked before it gets to any route.
-    async fn admit(&self, delegate: &Arc<Delegate>, path: &str) -> Result<(), Problem> {
+    /// Is what a delegate shows worth anything? Asked before it gets to any route. From then on it is one who asks.
+    async fn admit(&self, delegate: Arc<Delegate>, request: &mut Request) -> Result<(), Problem> {
+        let path = request.uri().path();
         // The page itself says nothing; what it shows it asks for with the same grant.
         if !path.starts_with("/api/") && path != "/mcp" && !page::is_part(path) {
             return Err(Problem::new(
@@ -182,18 +183,24 @@ impl Guard {
                 "a grant is for memories",
             ));
         }
-        let (ops, delegate) = (Arc::clone(&self.ops), Arc::clone(delegate));
+        let visit = self.visits.enter(&delegate.owner_grant().to_string())?;
+        let (ops, shown) = (Arc::clone(&self.ops), Arc::clone(&delegate));
         let check = move || {
-            let caller = scoped::caller(&delegate)?;
+            let caller = scoped::caller(&shown)?;
             ops.service.check_delegate(&caller)
         };
-        Ok(self.ops.pools.run(WorkKind::Read, check).await??)
+        self.ops.pools.run(WorkKind::Read, check).await??;
+        request.extensions_mut().insert(delegate);
+        request.extensions_mut().insert(visit);
+        Ok(())
     }
 
-    fn is_known(&self, host: &str) -> bool {
+    /// `near`: the address of this machine that the connection leads to.
+    fn is_known(&self, host: &str, near: Option<IpAddr>) -> bool {
         let literal = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
         match literal {
             Ok(ip) if ip.is_loopback() || (ip == self.own && !ip.is_unspecified()) => true,
+            Ok(ip) if near == Some(ip.to_canonical()) => true,
             _ => host == "localhost" || self.hosts.iter().any(|known| known == host),
         }
     }
@@ -216,7 +223,8 @@ fn host_of(authority: &str) -> Option<String> {
 }
 
 fn is_open(path: &str) -> bool {
-    path == OPEN_ROUTE || path.starts_with(browser::LINKS)
+    let is_link = |secret: &str| !secret.is_empty() && !secret.contains('/');
+    path == OPEN_ROUTE || path.strip_prefix(browser::LINKS).is_some_and(is_link)
 }
 
 /// Nobody is let in for nothing; what to do about it depends on who asks, so all ways are told.
@@ -254,12 +262,17 @@ pub(super) async fn watch(
     let known = !is_open(request.uri().path());
     let mut response = match guard.let_in(&mut request).await {
         Ok(()) => {
+            let visit = request.extensions().get::<Arc<Visit>>().cloned();
             let mut response = match guard.ops.node() {
                 Some(node) if known => in_cluster::answer(node, &guard.ops, request, next).await,
                 _ => next.run(request).await,
             };
             if known {
                 response.extensions_mut().insert(AdmissionMark);
+            }
+            // Until the answer is sent.
+            if let Some(visit) = visit {
+                response.extensions_mut().insert(visit);
             }
             response
         }
@@ -312,10 +325,15 @@ mod tests {
         let metrics = Arc::new(Metrics::new(Instant::now()));
         let guard = Guard::new(&http, owner, metrics, Arc::new(ops));
         for known in ["localhost", "127.0.0.1", "127.1.2.3", "[::1]", "notes.example"] {
-            assert!(guard.is_known(known), "{known}");
+            assert!(guard.is_known(known, None), "{known}");
         }
         for other in ["evil.example", "localhost.evil.example", "10.0.0.1", "0.0.0.0", "null"] {
-            assert!(!guard.is_known(other), "{other}");
+            assert!(!guard.is_known(other, None), "{other}");
+        }
+        let near = Some("10.0.0.1".parse().unwrap());
+        assert!(guard.is_known("10.0.0.1", near), "the connection leads there");
+        for other in ["10.0.0.2", "0.0.0.0", "evil.example"] {
+            assert!(!guard.is_known(other, near), "{other}");
         }
     }
 }

@@ -24,9 +24,9 @@ use crate::{App, Reply};
 use api::DEFAULT_ACTOR;
 use api::mind::WarmupView;
 use api::proof::RootRequest;
-use daemon::Host;
-use daemon::dispatch::HostOperation as _;
-use daemon::pools::WorkKind;
+use host::Host;
+use host::dispatch::HostOperation as _;
+use host::pools::WorkKind;
 use service::Caller;
 
 #[derive(Debug, Serialize, ToSchema)]

@@ -15,7 +15,7 @@ use axum::response::{IntoResponse, Response};
 use cluster::Node;
 use cluster::node::{NODE_HEADER, PassedRequest, draw_key};
 use cluster::tokens::{TokenAccess, TokenRole};
-use daemon::Host;
+use host::Host;
 use proof::actor::ActorName;
 use service::Delegate;
 

@@ -1,7 +1,8 @@
 //! The HTTP interface: JSON for programs, and the tools of agents at `/mcp`.
 //!
 //! - `connections`: how many there may be, and how long each may take.
-//! - `guard`: which hosts and credentials are let in, on every route; `origin`: which pages; `scoped`: delegates.
+//! - `guard`: which hosts and credentials are let in, on every route; `origin`: which pages; `scoped`: delegates, and
+//!   `visits`: how much they may ask at once.
 //! - `in_cluster`: which actor, token and node a request is for, where nodes share a ledger.
 //! - `browser`: the link that makes a browser the owner's, and what a person reads who is not let in.
 //! - `peer`: whose the other end of a connection is, for cookies.
@@ -20,6 +21,7 @@
 //! of another origin never gets an answer.
 
 mod agents;
+mod bounds;
 mod browser;
 mod channels;
 mod connections;
@@ -50,6 +52,7 @@ mod scoped;
 mod search;
 mod sessions;
 mod transfer;
+mod visits;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -59,19 +62,19 @@ use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
 use serde::Serialize;
 use service::config::http::HttpServerSettings;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use api::Error;
-use daemon::Host;
-use daemon::dispatch::HostOperation;
-use daemon::pools::WorkKind;
 use daemon::server::HttpParts;
 use daemon::server::owner::OwnerKeys;
 use daemon::talents_host::TalentsHost;
 use guard::Guard;
 use health::PulseCache;
+use host::Host;
+use host::dispatch::HostOperation;
+use host::pools::WorkKind;
 use metrics::Metrics;
 use problem::Problem;
 use service::Caller;
@@ -85,10 +88,11 @@ struct App {
     metrics: Arc<Metrics>,
     /// Absent if talents cannot run here.
     hands: Option<Arc<TalentsHost>>,
+    /// Places for streams of events.
+    streams: Arc<Semaphore>,
     ending: watch::Receiver<bool>,
     /// The document of all routes, as JSON and as a page.
     document: Arc<str>,
-    page: Arc<str>,
 }
 
 impl App {
@@ -166,8 +170,7 @@ pub async fn serve(parts: HttpParts) -> std::io::Result<()> {
     let HttpParts { listener, settings: http, host: ops, owner, talents: hands, ending: mut end } =
         parts;
     transfer::sweep(ops.folder());
-    let (tools, end_streams) =
-        agents::route(&http, Arc::clone(&ops)).map_err(std::io::Error::other)?;
+    let (tools, end_streams) = agents::route(Arc::clone(&ops)).map_err(std::io::Error::other)?;
     let router = router(&http, ops, owner, hands, end.clone(), tools);
     let ended = async move {
         // An error means that the daemon is gone, which is an end as well.
@@ -188,7 +191,6 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(health::ready))
         .routes(routes!(health::metrics))
         .routes(routes!(docs::document))
-        .routes(routes!(docs::page))
         .routes(routes!(memories::list, memories::create))
         .routes(routes!(overview::capture))
         .routes(routes!(memories::read, memories::update, memories::amend, memories::delete))
@@ -295,8 +297,8 @@ fn router(
         pulse: Arc::default(),
         metrics: Arc::new(Metrics::new(Instant::now())),
         hands,
+        streams: Arc::new(Semaphore::new(events::STREAMS_MAX)),
         ending,
-        page: docs::render(&document).into(),
         document: document.to_string().into(),
     };
     let guard = Guard::new(http, owner, Arc::clone(&app.metrics), Arc::clone(&app.ops));

@@ -20,8 +20,8 @@ use api::read::{GetAnswer, GetRequest, LIST_MAX, ListRequest};
 use api::save::{EntityView, SaveAnswer, SaveRequest, SaveStatus};
 use api::stats::EntitiesRequest;
 use api::{Error, Fault};
-use daemon::Host;
-use daemon::pools::WorkKind;
+use host::Host;
+use host::pools::WorkKind;
 use service::Caller;
 
 /// Set by the server, whatever a caller sends.
@@ -108,7 +108,7 @@ pub(super) async fn create(State(app): State<App>, Asker(caller): Asker, body: B
     }
     let saved = app
         .run(WorkKind::Write, move |ops| {
-            let saved = ops.service.save(&caller, request)?;
+            let saved = ops.service.save_unhinted(&caller, request)?;
             // The copy that has it is new enough to show it.
             let caller = Caller { at_least: Some(saved.seq), ..caller };
             let memory = match shown(ops, &caller, saved.id) {

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use api::health::LedgerCheckView;
 use axum::http::{Method, StatusCode};
 
-use daemon::operations::mind::MindCounts;
 use daemon::talents_host::RunCounts;
+use host::operations::mind::MindCounts;
 
 /// Upper bounds of the durations that are told apart, in milliseconds.
 const BOUNDS_MS: [u64; 9] = [1, 5, 10, 25, 50, 100, 250, 1_000, 5_000];

@@ -5,9 +5,9 @@ use axum::body::Body as HttpBody;
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::IntoResponse;
+use runs::runner::RunFollower;
 use serde::Deserialize;
 use serde_json::json;
-use talents::runner::RunFollower;
 use tokio::sync::mpsc;
 use utoipa::{IntoParams, ToSchema};
 
@@ -25,8 +25,8 @@ use api::mind::{
     ProcessEventsAnswer, ProcessEventsRequest, RUNS_MAX, ResetAnswer, ResetRequest, RunAnswer,
     RunJobRequest, RunView, RunsAnswer, RunsRequest, ShowRunRequest, UndoAnswer, UndoRequest,
 };
-use daemon::operations::admin::{AdminRun, AdminTurn};
-use daemon::pools::WorkKind;
+use host::operations::admin::{AdminRun, AdminTurn};
+use host::pools::WorkKind;
 
 /// Bulletins one page of the history holds.
 const HISTORY_MAX: usize = 200;

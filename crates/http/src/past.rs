@@ -8,7 +8,9 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::input::{Asker, Body, QueryParameters};
+use crate::problem::Problem;
 use crate::{App, Reply};
+use api::ErrorCode;
 use api::past::{
     PastForgetAnswer, PastForgetRequest, PastKeepAnswer, PastKeepRequest, PastReadAnswer,
     PastReadRequest, PastRestoreAnswer, PastRestoreRequest, PastSearchAnswer, PastSearchRequest,
@@ -201,6 +203,12 @@ pub(super) async fn work(
 )]
 pub(super) async fn read(State(app): State<App>, Asker(caller): Asker, body: Body) -> Reply {
     let mut request: PastReadRequest = body.read()?;
+    // A file that is not there is a mistake of whoever asks, not a failure of ours.
+    if let Some(path) = &request.path
+        && !std::path::Path::new(path).is_file()
+    {
+        return Err(Problem::bad(ErrorCode::Invalid, format!("path: there is no file {path:?}")));
+    }
     let (home, variables) = app.ops.past_surroundings();
     let mut caller = caller;
     caller.person_home = caller.person_home.or(home);

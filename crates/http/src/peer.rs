@@ -26,6 +26,11 @@ impl Peer {
         Peer { near, far, may_show_cookies: OnceLock::new() }
     }
 
+    /// The address of this machine that the other end reached.
+    pub(super) fn near_ip(&self) -> IpAddr {
+        self.near.ip().to_canonical()
+    }
+
     /// Does a cookie count that comes over this connection? Looked up once: a connection stays with its user.
     pub(super) fn may_show_cookies(&self) -> bool {
         *self.may_show_cookies.get_or_init(|| {

@@ -11,8 +11,8 @@ use api::grants::{
     GrantAnswer, GrantListRequest, GrantRequest, GrantView, RevokeAnswer, RevokeRequest,
 };
 use api::proof::{ProveAnswer, ProveRequest, RootAnswer, RootRequest, VerifyAnswer, VerifyRequest};
-use daemon::Host;
-use daemon::pools::WorkKind;
+use host::Host;
+use host::pools::WorkKind;
 use service::bearer::Bearers;
 
 /// The root that commits to everything that is remembered.

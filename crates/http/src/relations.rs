@@ -15,7 +15,7 @@ use crate::{App, Reply, created, listed};
 use api::graph::{GraphAnswer, GraphRequest, RelateRequest, UnrelateRequest};
 use api::memory::{EdgeView, Memory};
 use api::score::ScoreRequest;
-use daemon::pools::WorkKind;
+use host::pools::WorkKind;
 
 /// Relates one memory to another.
 #[utoipa::path(

@@ -10,9 +10,9 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::IntoResponse;
+use runs::runner::{RunSelector, run_of};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use talents::runner::{RunSelector, run_of};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::input::{Asker, Body, Name, QueryParameters};
@@ -20,7 +20,7 @@ use crate::problem::Problem;
 use crate::run_lookup::{hands, no_run, run_id};
 use crate::{App, Reply, with_total};
 use api::{Error, ErrorCode};
-use daemon::pools::WorkKind;
+use host::pools::WorkKind;
 use service::access::for_owner;
 
 /// The caller of runs that come over HTTP; callers with different names are served in turn.

@@ -12,9 +12,9 @@ use crate::{App, Reply, listed};
 use api::memory::Memory;
 use api::search::{ArmView, HitView, SearchRequest};
 use api::{ErrorCode, Fault};
-use daemon::Host;
-use daemon::dispatch::HostOperation as _;
-use daemon::pools::WorkKind;
+use host::Host;
+use host::dispatch::HostOperation as _;
+use host::pools::WorkKind;
 use service::Caller;
 
 /// Hits of a search that names no limit.
@@ -193,6 +193,9 @@ fn previewed(hit: &HitView) -> Memory {
         uri: hit.uri.clone(),
         memory_type: hit.memory_type.clone(),
         pinned: hit.pinned,
+        by: hit.by.clone(),
+        author: hit.author,
+        proposed: hit.proposed,
         ..Memory::default()
     }
 }

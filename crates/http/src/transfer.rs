@@ -26,7 +26,7 @@ use crate::problem::Problem;
 use crate::{App, Reply};
 use api::transfer::{ExportRequest, ImportRequest};
 use api::{Error, ErrorCode, Fault};
-use daemon::pools::WorkKind;
+use host::pools::WorkKind;
 use transfer::ImportReport;
 
 /// Bytes of an upload.

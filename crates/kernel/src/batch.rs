@@ -52,6 +52,11 @@ impl Hooks {
         self.others.iter().filter_map(|hook| hook.preparer()).collect()
     }
 
+    /// True if an erasure is over only when everything was derived again.
+    pub(crate) fn mix_texts(&self) -> bool {
+        self.others.iter().any(|hook| hook.mixes_texts())
+    }
+
     pub(crate) fn committed(&mut self) {
         self.commitments.committed();
         self.others.iter_mut().for_each(|hook| hook.committed());
@@ -127,7 +132,8 @@ impl<'a> Batch<'a> {
             };
             if is_there {
                 self.rows.delete(Space::Truth, keys::body(*seq));
-                self.rows.put(Space::Engine, SCRUB_KEY.to_vec(), Vec::new());
+                let erased_by = entry.seq.to_be_bytes().to_vec();
+                self.rows.put(Space::Engine, SCRUB_KEY.to_vec(), erased_by);
             }
         }
         let recorded =

@@ -5,13 +5,14 @@
 //! nobody else does.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use proof::actor::ActorName;
 use proof::memory::Millis;
 
-use crate::cortex::{Cortex, Options};
+use crate::cortex::{BackupManifest, Cortex, Options};
 use crate::error::{Error, Result};
 use crate::ledger::{SharedSource, remove_copy};
 use crate::store::DiskMedium;
@@ -36,6 +37,8 @@ impl Default for HomeLimits {
 #[derive(Debug)]
 pub struct Home {
     folder: PathBuf,
+    /// The folder is a backup: its actors lie in it and are only read.
+    is_backup: bool,
     options: Options,
     limits: HomeLimits,
     open: Mutex<OpenActors>,
@@ -59,12 +62,18 @@ struct OpenActor {
 impl Home {
     pub fn new(folder: impl Into<PathBuf>, options: Options, limits: HomeLimits) -> Home {
         let (open, opened) = (Mutex::default(), Condvar::new());
-        Home { folder: folder.into(), options, limits, open, opened }
+        let folder = folder.into();
+        let is_backup = !folder.join("actors").exists() && BackupManifest::are_in(&folder);
+        Home { folder, is_backup, options, limits, open, opened }
+    }
+
+    fn actors_folder(&self) -> PathBuf {
+        if self.is_backup { self.folder.clone() } else { self.folder.join("actors") }
     }
 
     /// The folder of one actor.
     pub fn actor_folder(&self, actor: &ActorName) -> PathBuf {
-        self.folder.join("actors").join(actor.as_str())
+        self.actors_folder().join(actor.as_str())
     }
 
     /// True if the actor has a store. If a shared ledger cannot be asked, whoever opens the actor is told why.
@@ -96,7 +105,7 @@ impl Home {
 
     /// Those that have files in this home.
     pub fn actors_here(&self) -> Result<Vec<ActorName>> {
-        let folder = self.folder.join("actors");
+        let folder = self.actors_folder();
         let entries = match std::fs::read_dir(&folder) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
             other => other.map_err(|error| failed(&folder, error))?,
@@ -147,10 +156,32 @@ impl Home {
         drop(open);
         let _opening_guard = OpeningGuard { home: self, name };
         let folder = self.actor_folder(name);
-        let cortex = Arc::new(Cortex::open(&folder, name, self.options.clone())?);
+        let cortex = Arc::new(self.open(&folder, name)?);
         let actor = OpenActor { cortex: Arc::clone(&cortex), used: now };
         self.lock().actors.insert(name.clone(), actor);
         Ok(cortex)
+    }
+
+    /// Opens an actor; for reading only, if it is a backup or lies where nobody can write.
+    fn open(&self, folder: &Path, name: &ActorName) -> Result<Cortex> {
+        let opened = if self.is_backup {
+            Err(Error::io(folder.display(), ErrorKind::ReadOnlyFilesystem.into()))
+        } else {
+            Cortex::open(folder, name, self.options.clone())
+        };
+        match (opened, &self.options.read_only_scratch) {
+            (Err(error), Some(scratch))
+                if error.io_kind() == Some(ErrorKind::ReadOnlyFilesystem)
+                    && self.has_files(name) =>
+            {
+                let scratch = scratch.join(name.as_str());
+                let options = self.options.clone();
+                let mut cortex = Cortex::open_read_only(folder, name, &scratch, options)?;
+                cortex.scratch = Some(scratch);
+                Ok(cortex)
+            }
+            (opened, _) => opened,
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, OpenActors> {

@@ -76,6 +76,13 @@ pub trait JournalHook: Send + fmt::Debug {
         None
     }
 
+    /// True if rows of it hold the texts of many memories at once, as a dictionary does. After an erasure they may keep
+    /// something of the erased text, and differ from what a rebuild gives, until everything derived was made again;
+    /// what the hook shows readers must be without it at once.
+    fn mixes_texts(&self) -> bool {
+        false
+    }
+
     /// What callers prepare with before the writer is asked.
     fn preparer(&self) -> Option<Arc<dyn Prepare>> {
         None

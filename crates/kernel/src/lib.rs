@@ -75,6 +75,7 @@
 
 mod admit;
 mod apply;
+mod background;
 mod batch;
 mod birth;
 pub mod command;

@@ -96,6 +96,8 @@ pub const REWRITE_PENDING_BYTES_MAX: usize = 64 * 1_048_576;
 pub const SPILL_BYTES_MAX: u64 = 512 * 1_048_576;
 /// Bytes of a disk that a copy of the derived store leaves to others.
 pub const COPY_ROOM_LEFT_BYTES: u64 = 1_048_576;
+/// New entries from which on the derived store is packed, if they are also half as many as it was last packed with.
+pub const PACK_ENTRIES_MIN: u64 = 2_048;
 /// Bytes of a derived store whose pages the engine checks while everybody waits, which takes about as long as to read
 /// them. Of a larger one only rows are compared.
 pub const ENGINE_CHECK_BYTES_MAX: u64 = 64 * 1_048_576;

@@ -1,16 +1,19 @@
 //! The scrubber: after an erasure it has the derived file rewritten, so that old copies of the content are gone from
-//! disk. It also brings back to disk what had to be kept in memory while there was no room.
+//! disk. Where rows hold the texts of many memories at once, everything is derived again instead. It also brings back
+//! to disk what had to be kept in memory while there was no room.
 //!
 //! It works on a thread of its own, which is there while there is work; readers and the writer go on. What must stay
 //! true: the row that asks for it is gone only when a file without the old bytes has taken the place of the old one, so
 //! that a crash or a full disk leaves the work to whoever opens the actor next.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::fmt;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use crate::background::in_background;
 use crate::error::{Error, Result, StorageFailure};
-use crate::store::Storage;
+use crate::store::{Storage, unscrubbed};
 
 /// Whether copies of erased content are still in the derived file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,11 +29,21 @@ pub(crate) struct Scrubber {
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-#[derive(Debug)]
+/// Makes everything derived again, beside the live store, and puts it in its place.
+pub(crate) type RemakeFn = Box<dyn Fn() -> Result<()> + Send + Sync>;
+
 struct ScrubTask {
     storage: Arc<dyn Storage>,
+    /// Set if a copy of the rows would keep something of what was erased.
+    remake: OnceLock<RemakeFn>,
     work: Mutex<Work>,
     changed: Condvar,
+}
+
+impl fmt::Debug for ScrubTask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ScrubTask").field("work", &self.work).finish_non_exhaustive()
+    }
 }
 
 #[derive(Debug, Default)]
@@ -55,16 +68,38 @@ impl ScrubTask {
                 return;
             }
             drop(work);
-            let outcome = self.storage.rewrite();
+            let outcome = self.scrub();
             self.work().error = outcome.err();
+        }
+    }
+
+    fn scrub(&self) -> Result<()> {
+        if unscrubbed(&*self.storage.rows()?)?.is_some() {
+            return match self.remake.get() {
+                Some(remake) => remake(),
+                None => self.storage.rewrite(),
+            };
+        }
+        // Somebody else made everything again since, or there is only room to win.
+        if self.storage.wants_rewrite() || self.storage.wants_packing()? {
+            in_background(|| self.storage.pack())
+        } else {
+            Ok(())
         }
     }
 }
 
 impl Scrubber {
     pub(crate) fn new(storage: Arc<dyn Storage>) -> Scrubber {
-        let (work, changed) = (Mutex::default(), Condvar::new());
-        Scrubber { task: Arc::new(ScrubTask { storage, work, changed }), thread: Mutex::default() }
+        let (remake, work, changed) = (OnceLock::new(), Mutex::default(), Condvar::new());
+        let task = Arc::new(ScrubTask { storage, remake, work, changed });
+        Scrubber { task, thread: Mutex::default() }
+    }
+
+    /// From now on everything is made again with `remake` after an erasure.
+    pub(crate) fn remake_with(&self, remake: RemakeFn) {
+        // It is told once, when the actor is opened.
+        let _ = self.task.remake.set(remake);
     }
 
     /// Asks for a rewrite, after whatever is under way.
@@ -79,7 +114,8 @@ impl Scrubber {
         }
     }
 
-    /// Asks for a rewrite unless one is under way: the file is in memory, and there is room on disk again.
+    /// Asks for a rewrite unless one is under way: the file is in memory and there is room on disk again, or it has
+    /// many pages that are half empty.
     pub(crate) fn heal(&self) {
         if !self.task.work().is_running {
             self.request();
@@ -97,9 +133,12 @@ impl Scrubber {
     }
 
     pub(crate) fn state(&self) -> ScrubState {
+        // What is only packed holds nothing of what was erased. Who cannot read does not know.
+        let rows = self.task.storage.rows().and_then(|rows| unscrubbed(&*rows));
+        let is_unscrubbed = !matches!(rows, Ok(None));
         let work = self.task.work();
         match &work.error {
-            None if !work.is_running => ScrubState::Done,
+            None if !work.is_running || !is_unscrubbed => ScrubState::Done,
             error => ScrubState::Pending(error.clone()),
         }
     }

@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::grants::GrantState;
 use crate::keys::{self, Index, Places};
 use crate::limits::{CLOCK_JUMPS_NAMED_MAX, PROJECTS_MAX};
-use crate::store::{DamageNote, KeyRange, View};
+use crate::store::{DamageNote, KeyRange, STORE_FILE, View};
 
 /// Totals that are kept current with every entry, so that nobody has to count.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Encode, Decode)]
@@ -355,14 +355,17 @@ impl View<'_> {
         Ok((names, capped))
     }
 
-    /// The journal entry `seq`.
+    /// The journal entry `seq`; `None` if it is damaged, which is noted.
     pub fn entry(&self, seq: u64) -> Result<Option<Entry>> {
-        self.get_truth(&keys::entry(seq))?
-            .map(|bytes| {
-                Entry::from_bytes(&bytes)
-                    .map_err(|error| Error::corrupt(format!("entry {seq}"), error.to_string()))
-            })
-            .transpose()
+        self.unless_damaged(self.sound_entry(seq))
+    }
+
+    fn sound_entry(&self, seq: u64) -> Result<Option<Entry>> {
+        let decode = |bytes: Vec<u8>| {
+            Entry::from_bytes(&bytes)
+                .map_err(|error| Error::corrupt(format!("entry {seq}"), error.to_string()))
+        };
+        self.get_truth(&keys::entry(seq))?.map(decode).transpose()
     }
 
     pub fn entry_bytes(&self, seq: u64) -> Result<Option<Vec<u8>>> {
@@ -382,10 +385,11 @@ impl View<'_> {
         self.get_truth(&keys::body(seq))?.map(decode).transpose()
     }
 
-    /// One bad body costs that body: whoever reads goes on as if it were erased, and it is named.
+    /// One bad record costs that record: whoever reads goes on without it, and it is named. That the derived store does
+    /// not say where it lies is no damage of the record.
     fn unless_damaged<T>(&self, read: Result<Option<T>>) -> Result<Option<T>> {
         match read {
-            Err(Error::Corrupt { place, reason }) => {
+            Err(Error::Corrupt { place, reason }) if place != STORE_FILE => {
                 self.note_damage(DamageNote { place, reason });
                 Ok(None)
             }

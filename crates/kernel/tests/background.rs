@@ -225,3 +225,62 @@ fn a_journal_of_another_root_is_not_taken_and_is_told() {
     let check = cortex.check_ledger(&mut |_, _| {}).unwrap();
     assert!(check.problems.iter().any(|note| note.place == "journal"), "{check:?}");
 }
+
+// L19: what came row by row is packed when nobody asks, beside those who read and write.
+#[test]
+fn a_file_that_grew_is_packed_and_nothing_else_changes() {
+    let folder = tempfile::tempdir().unwrap();
+    let cortex = Cortex::open(folder.path(), &ada(), Options::default()).unwrap();
+    write_many(&cortex, 1, 1_000);
+    cortex.settle().unwrap();
+    assert!(cortex.wait_for_scrub(PATIENCE));
+    let few = cortex.size_bytes().unwrap();
+    write_many(&cortex, 1_001, 6_000);
+    let (before, grown) = (dump(&cortex), cortex.size_bytes().unwrap());
+    let early = cortex.read().unwrap();
+    cortex.settle().unwrap();
+    cortex.write(stamp(2), fact(7, "meanwhile", "")).unwrap();
+    assert!(cortex.wait_for_scrub(PATIENCE));
+    assert!(early.root().is_ok());
+    drop(early);
+    let packed = cortex.size_bytes().unwrap();
+    assert!(few < packed && 10 * packed < 9 * grown, "{few}, {grown}, then {packed}");
+    assert!(dump(&cortex).len() > before.len(), "what was written meanwhile is there");
+    assert_clean(&cortex);
+    let rows = dump(&cortex);
+    drop(cortex);
+    let cortex = Cortex::open(folder.path(), &ada(), Options::default()).unwrap();
+    assert!(dump(&cortex) == rows, "the packed file is the file");
+}
+
+// L8: a file is packed while an erasure waits for its scrub, and the erasure is still scrubbed
+#[test]
+fn packing_ends_no_scrub() {
+    let disk = Disk::new();
+    let cortex = open(&disk);
+    write_many(&cortex, 1, 3_000);
+    let erased = cortex.write(stamp(2), fact(7, "to be erased", CANARY)).unwrap().seq;
+    cortex.settle().unwrap();
+    cortex.erase(stamp(3), removal(erased)).unwrap();
+    assert!(cortex.wait_for_scrub(PATIENCE));
+    assert!(!holds(&disk.bytes(), CANARY));
+    assert_clean(&cortex);
+    for sync in 1.. {
+        let disk = Disk::new();
+        let cortex = open(&disk);
+        write_many(&cortex, 1, 2_100);
+        let (rows, before) = (dump(&cortex), disk.syncs());
+        disk.die_at_sync(before + sync);
+        let _ = cortex.settle();
+        cortex.wait_for_scrub(PATIENCE);
+        drop(cortex);
+        for cut in [PowerCut::KeepUnsynced, PowerCut::LoseUnsynced, PowerCut::Some(sync)] {
+            let found = disk.after_power_cut(cut);
+            assert!(dump(&open(&found)) == rows, "power cut at sync {sync} of packing, {cut:?}");
+        }
+        if !disk.is_dead() {
+            assert!(sync > 2, "{sync} syncs");
+            break;
+        }
+    }
+}

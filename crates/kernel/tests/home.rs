@@ -192,3 +192,25 @@ fn an_actor_whose_write_failed_is_opened_anew_once_nobody_holds_it() {
     assert_eq!(size(&anew), 1);
     anew.write(stamp(2), fact(2, "goes on", "")).unwrap();
 }
+
+// L13: a backup is a home that is only read, and nothing is left of what was derived.
+#[test]
+fn a_backup_is_opened_for_reading_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let (backup, scratch) = (folder.path().join("backup"), folder.path().join("scratch"));
+    let home = Home::new(folder.path().join("home"), Options::default(), HomeLimits::default());
+    let cortex = home.actor(&ada(), at(0)).unwrap();
+    cortex.write(stamp(1), fact(1, "kept", "")).unwrap();
+    let report = cortex.backup(&backup.join("ada")).unwrap();
+    let options = Options { read_only_scratch: Some(scratch.clone()), ..Options::default() };
+    let copy = Home::new(&backup, options, HomeLimits::default());
+    assert_eq!(copy.actors().unwrap(), [ada()]);
+    let read = copy.actor(&ada(), at(0)).unwrap();
+    assert_eq!(read.root().unwrap(), report.manifest.root);
+    assert_eq!(read.write(stamp(2), fact(2, "no", "")).unwrap_err().code(), "invalid");
+    drop(read);
+    assert_eq!(copy.close_all(), 0);
+    assert!(!scratch.join("ada").exists());
+    let files: Vec<_> = std::fs::read_dir(backup.join("ada")).unwrap().flatten().collect();
+    assert_eq!(files.len(), 2, "the manifest and the ledger: {files:?}");
+}

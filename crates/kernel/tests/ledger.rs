@@ -276,6 +276,55 @@ fn a_backup_under_load_restores_to_the_root_it_names() {
     assert!(!folder_holds(&backup, secret));
 }
 
+// L12: only what is new is copied, also of the segment that is still written to.
+#[test]
+fn a_later_backup_copies_what_is_new_and_never_damage_over_a_copy() {
+    let home = tempfile::tempdir().unwrap();
+    let (folder, backup) = (home.path().join("ada"), home.path().join("backup"));
+    let cortex = Cortex::open(&folder, &ada(), Options::default()).unwrap();
+    write_more(&cortex, 50);
+    let whole = cortex.backup(&backup).unwrap();
+    write_more(&cortex, 1);
+    let more = cortex.backup(&backup).unwrap();
+    assert!(more.copied_bytes > 0 && more.copied_bytes * 10 < whole.copied_bytes, "{more:?}");
+    let restore = |n: u32| {
+        let restored = home.path().join(format!("restored {n}"));
+        Cortex::restore_backup(&backup, None, &restored, Options::default()).map(|(_, told)| told)
+    };
+    assert_eq!(restore(1).unwrap().root, more.manifest.root);
+
+    // A file that another backup shares stays as it is.
+    let (copy, shared) =
+        (backup.join("ledger/00000000000000000001.log"), home.path().join("shared"));
+    std::fs::hard_link(&copy, &shared).unwrap();
+    let before = std::fs::read(&shared).unwrap();
+    write_more(&cortex, 1);
+    cortex.backup(&backup).unwrap();
+    assert_eq!(std::fs::read(&shared).unwrap(), before);
+    restore(2).unwrap();
+
+    // Damage of what is copied already does not keep new memories from being copied, and damage of what is new is told.
+    let segment = folder.join("ledger/00000000000000000001.log");
+    let damage = |at: usize| {
+        let mut bytes = std::fs::read(&segment).unwrap();
+        bytes[at] ^= 1;
+        std::fs::write(&segment, bytes).unwrap();
+    };
+    damage(ledger::records(&before)[3].entry.start);
+    write_more(&cortex, 1);
+    let root = cortex.backup(&backup).unwrap().manifest.root;
+    assert_eq!(restore(3).unwrap().root, root, "the copy has what the ledger lost");
+    let kept = std::fs::read(&copy).unwrap();
+    write_more(&cortex, 1);
+    let last = ledger::records(&std::fs::read(&segment).unwrap()).pop().unwrap();
+    damage(last.entry.start);
+    let refused = cortex.backup(&backup).unwrap_err();
+    assert_eq!(refused.code(), "corrupt", "{refused}");
+    assert!(refused.to_string().contains(&format!("entry {}", last.seq)), "{refused}");
+    assert_eq!(std::fs::read(&copy).unwrap(), kept);
+    assert_eq!(restore(4).unwrap().root, root);
+}
+
 fn write_more(cortex: &Cortex, count: u64) {
     for n in 0..count {
         cortex.write(stamp(3), fact(1_000 + n, "filler", &"z".repeat(300))).unwrap();

@@ -57,6 +57,9 @@ fn arguments(name: &str, mut given: Map<String, Value>) -> Result<Map<String, Va
             Value::Number(n) if number && n.is_f64() => {
                 whole(n.as_f64()).ok_or_else(|| not_whole(&key, &n.to_string()))?
             }
+            Value::Number(n) if number && !n.is_u64() => {
+                return Err(not_whole(&key, &n.to_string()));
+            }
             other => other,
         };
         read.insert(key, value);

@@ -10,8 +10,8 @@ use rmcp::model::{
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
+use runs::process::{CITED, TalentTools};
 use serde_json::{Value, json};
-use talents::process::{CITED, TalentTools};
 
 /// One run's view of its tools.
 #[derive(Clone, Debug)]

@@ -45,6 +45,7 @@ impl SessionEcho {
             role: text(),
             preview: text(),
             prompt: Some(text()),
+            answered: Some(text()),
             text: text(),
             resume: Some(text()),
             changed_since: Some(text()),

@@ -39,6 +39,7 @@ pub mod proposal;
 pub mod quote;
 pub mod settings;
 pub mod supervision;
+mod turning_words;
 pub mod warmup;
 
 pub use mind::{

@@ -164,12 +164,18 @@ impl MindPlan {
             None => format!("#{id}"),
         };
         let ids = |about: &[u64]| about.iter().map(named).collect::<Vec<String>>().join(", ");
+        let proposed = match self.proposals.len() {
+            1 => "1 change proposed".to_owned(),
+            count => format!("{count} changes proposed"),
+        };
+        let looked = match self.examined {
+            1 => "1 memory looked at".to_owned(),
+            count => format!("{count} memories looked at"),
+        };
         let mut lines = vec![format!(
-            "{}: {} changes proposed, {} suggested, {} memories looked at",
+            "{}: {proposed}, {} suggested, {looked}",
             self.job,
-            self.proposals.len(),
-            self.suggestions.len(),
-            self.examined
+            self.suggestions.len()
         )];
         for Proposal { action, reason } in &self.proposals {
             let (name, about) = (action.name(), ids(&action.about()));
@@ -184,7 +190,11 @@ impl MindPlan {
         }
         for due in self.due.iter().filter(|due| due.days_left > 0) {
             let (what, days) = (named(&due.id), due.days_left);
-            lines.push(format!("in {days} days forget {what}: {}", due.reason));
+            let days = match days {
+                1 => "1 active day".to_owned(),
+                days => format!("{days} active days"),
+            };
+            lines.push(format!("in {days} forget {what}: {}", due.reason));
         }
         if self.due_unsaid > 0 {
             lines.push(format!("{} more are about to be put away", self.due_unsaid));
@@ -213,6 +223,7 @@ impl PlanOutcome {
     pub fn summary(&self) -> String {
         match (self.done.len(), self.refused.len()) {
             (0, 0) => "nothing to do".to_owned(),
+            (1, 0) => "1 change".to_owned(),
             (done, 0) => format!("{done} changes"),
             (done, refused) => format!("{done} changes, {refused} refused"),
         }

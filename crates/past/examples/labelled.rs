@@ -7,11 +7,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::Write as _;
 use std::path::Path;
 
-use past::{
-    Exclusion, MemoryTombstones, Past, PastSurroundings, ReadScope, ReadWorld, TurnHit,
-    TurnQuestion,
-};
+use past::{Exclusion, MemoryTombstones, Past, ReadScope, ReadWorld, TurnHit, TurnQuestion};
 use serde_json::{Value, json};
+use transcripts::surroundings::PastSurroundings;
 
 /// Parts of a thousand that words have in a sum.
 const SHARES: [u64; 8] = [1_000, 800, 700, 600, 500, 400, 300, 0];
@@ -58,7 +56,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     }
     drop(out);
-    let mut past = Past::open(&home.path().join("past"), recall::analyze::Language::English)?;
+    let mut past = Past::open(&home.path().join("past"), text::analyze::Language::English)?;
     let surroundings = PastSurroundings::of_home(home.path());
     let scope = ReadScope { path: Some(home.path().join("set.jsonl")), ..ReadScope::default() };
     past.read(

@@ -5,93 +5,24 @@
 //! because of how a source was read, so reading in steps gives what reading at once gives. What was forgotten does
 //! not pass.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
 
 use crate::catalog::{Catalog, CatalogChange, SegmentRow, SessionKey, SessionRow, TurnCursor};
-use crate::cleaner::{self, PastEvent, UndoPoint};
-use crate::counts::ReadCounts;
-use crate::digests;
 use crate::disk::PastDisk;
 use crate::error::{Error, Result};
-use crate::limits::{SEGMENT_BYTES_MAX, SPEECH_BYTES_MAX};
-use crate::segment::{self, PromptRow, SegmentDraft, SegmentFooter};
-use crate::session::{ItemBody, PastItem, SessionInfo};
+use crate::limits::SEGMENT_BYTES_MAX;
+use crate::segment::{self, PromptRow};
+use crate::slice::{SliceOutcome, load, packed};
 use crate::tombstones::{TombstoneSet, identities, identity, identity_of_id};
+use transcripts::cleaner::{self, PastEvent, UndoPoint};
+use transcripts::counts::ReadCounts;
+use transcripts::limits::SPEECH_BYTES_MAX;
+use transcripts::session::{ItemBody, PastItem, SessionInfo};
 
 /// Hears of every segment that is made, with its items.
 pub(crate) trait SegmentObserver {
     fn made(&mut self, row: &SegmentRow, info: &SessionInfo, items: &[PastItem]);
-}
-
-/// What a slice of reading will make durable together.
-#[derive(Debug, Default)]
-pub(crate) struct SliceOutcome {
-    pub(crate) segments: BTreeMap<String, Vec<u8>>,
-    pub(crate) changes: Vec<CatalogChange>,
-    /// Segments that others take the place of.
-    pub(crate) replaced: Vec<digests::Digest32>,
-}
-
-impl SliceOutcome {
-    pub(crate) fn is_empty(&self) -> bool {
-        self.changes.is_empty()
-    }
-}
-
-/// Reads a segment, also one that is not on disk yet: its footer, and all items or those of a turn.
-pub(crate) fn load(
-    disk: &dyn PastDisk,
-    slice: &SliceOutcome,
-    row: &SegmentRow,
-    turn: Option<u32>,
-) -> Result<(SegmentFooter, Vec<PastItem>)> {
-    let name = segment::name_of(&row.digest);
-    let read;
-    let bytes = match slice.segments.get(&name) {
-        Some(bytes) => bytes,
-        None => {
-            read = disk.read(&name).map_err(|error| Error::file(&disk.path(&name), error))?;
-            &read
-        }
-    };
-    let damage = |what| Error::damage(&disk.path(&name), what);
-    let footer = segment::footer(bytes).map_err(damage)?;
-    let items = segment::items(bytes, &footer, turn).map_err(damage)?;
-    Ok((footer, items))
-}
-
-/// A segment of these items, and its row. `rows` and `prompts` are all that the session has.
-pub(crate) fn packed(
-    row: &SessionRow,
-    prompts: &[PromptRow],
-    first_item: u64,
-    revision: u32,
-    items: &[PastItem],
-) -> (SegmentRow, Vec<u8>) {
-    let turns = items.iter().map(|item| item.turn);
-    let (first_turn, last_turn) = (turns.clone().min().unwrap_or(0), turns.max().unwrap_or(0));
-    let in_segment = |prompt: &&PromptRow| first_turn <= prompt.turn && prompt.turn <= last_turn;
-    let bytes = segment::pack(&SegmentDraft {
-        info: &row.info,
-        first_item,
-        revision,
-        undone: &row.undone,
-        prompts: prompts.iter().filter(in_segment).copied().collect(),
-        turns: row.turns,
-        is_untitled: row.is_untitled,
-        items,
-    });
-    let segment = SegmentRow {
-        digest: digests::of_bytes(&bytes),
-        first_item,
-        items: items.len() as u64,
-        raw_bytes: items.iter().map(|item| segment::encoded_bytes(item) as u64).sum(),
-        bytes: bytes.len() as u64,
-        first_turn,
-        last_turn,
-        revision,
-    };
-    (segment, bytes)
 }
 
 /// All that the assembler works on.
@@ -112,6 +43,8 @@ pub(crate) struct Assembler<'a> {
     /// Where the source stood; later sessions of it begin anew.
     cursor: TurnCursor,
     is_from_start: bool,
+    /// The source held something else before: turns that it lacks now were taken back.
+    is_replaced: bool,
     current: Option<OpenSession>,
     /// Sessions of this source that others came between, and where they stood.
     left: HashMap<SessionKey, (TurnCursor, Vec<u32>)>,
@@ -152,6 +85,7 @@ impl<'a> Assembler<'a> {
             source: source.to_owned(),
             cursor,
             is_from_start,
+            is_replaced: false,
             current: None,
             left: HashMap::new(),
             failure: None,
@@ -160,6 +94,10 @@ impl<'a> Assembler<'a> {
             assembler.open(info.clone());
         }
         assembler
+    }
+
+    pub(crate) fn of_replaced(self, is_replaced: bool) -> Assembler<'a> {
+        Assembler { is_replaced, ..self }
     }
 
     pub(crate) fn take(&mut self, event: PastEvent) {
@@ -228,6 +166,11 @@ impl<'a> Assembler<'a> {
         let before = row.info.clone();
         row.info.learn(info);
         row.hide_title();
+        // A log that was moved or compressed is the same source under another name.
+        let is_moved = row.source != self.source && !Path::new(&row.source).exists();
+        if is_moved {
+            row.source.clone_from(&self.source);
+        }
         let goes_on = is_first && !self.is_from_start;
         let left = self.left.remove(&key);
         let cursor = match &left {
@@ -260,7 +203,7 @@ impl<'a> Assembler<'a> {
             || (self.parts.is_excluded)(&row.info);
         let first_item = row.segments.last().map_or(0, |last| last.first_item + last.items);
         self.current = Some(OpenSession {
-            is_dirty: !is_new && before != row.info,
+            is_dirty: !is_new && (before != row.info || is_moved),
             row,
             cursor,
             items: Vec::new(),
@@ -355,11 +298,19 @@ impl<'a> Assembler<'a> {
             Some((owner, turn)) if owner == key => {
                 open.cursor = TurnCursor::Turn(turn);
                 open.live.push(turn);
+                // It was taken back and stands there again; should it be taken back once more, that follows.
+                let undone = open.row.undone.len();
+                open.row.undone.retain(|known| *known != turn);
+                open.is_dirty |= open.row.undone.len() != undone;
                 self.parts.counts.copies += 1;
                 self.meet_again(&key, turn);
                 Ok(())
             }
             Some((owner, turn)) => {
+                // Its title may be made of words of that turn, which is forgotten where it is stored.
+                open.is_dirty |= open.row.info.title.is_some();
+                open.row.is_untitled = true;
+                open.row.hide_title();
                 open.cursor = TurnCursor::Copy(owner.0, owner.1.clone(), turn);
                 self.parts.counts.copies += 1;
                 self.meet_again(&owner, turn);
@@ -513,7 +464,28 @@ impl<'a> Assembler<'a> {
         open.raw_bytes = 0;
     }
 
+    /// Marks the turns that a replaced log lacks, if no other source can have them.
+    fn undo_missing(&mut self) {
+        let Some(open) = self.current.as_mut().filter(|_| self.is_replaced) else { return };
+        let info = &open.row.info;
+        let is_elsewhere = self.parts.catalog.sources.values().any(|row| {
+            let session = row.memory.session.as_ref();
+            row.path != self.source
+                && session.is_some_and(|other| (other.agent, &other.id) == (info.agent, &info.id))
+        });
+        if is_elsewhere || open.row.source != self.source {
+            return;
+        }
+        let live: HashSet<u32> = open.live.iter().copied().collect();
+        let missing: Vec<u32> = (1..=open.row.turns).filter(|turn| !live.contains(turn)).collect();
+        if open.row.undone != missing {
+            open.row.undone = missing;
+            open.is_dirty = true;
+        }
+    }
+
     fn close(&mut self) -> Result<()> {
+        self.undo_missing();
         let needs_footer = self
             .current
             .as_ref()

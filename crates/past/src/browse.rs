@@ -13,9 +13,13 @@ use crate::citation::{TurnReference, is_plain_id, quoted};
 use crate::error::{Error, Result};
 use crate::exclusion;
 use crate::limits::{HITS_MAX, ITEMS_MAX};
-use crate::readers;
-use crate::session::{ItemBody, PastAgent, PastItem, SessionInfo, SessionKind};
 use crate::store::Past;
+use transcripts::cleaner::cut;
+use transcripts::readers;
+use transcripts::session::{ItemBody, PastAgent, PastItem, SessionInfo, SessionKind};
+
+/// Bytes of a first prompt that a session is called by.
+const FIRST_ASKED_BYTES_MAX: usize = 90;
 
 /// Which sessions are asked for. Without a limit as many as a list may have.
 #[derive(Clone, Debug, Default)]
@@ -153,6 +157,22 @@ impl Past {
         let limit = request.limit.unwrap_or(HITS_MAX).min(HITS_MAX);
         let left_out = rows.len().saturating_sub(limit) as u64;
         SessionList { sessions: rows.into_iter().take(limit).map(view).collect(), left_out }
+    }
+
+    /// The beginning of what was asked first in a session, by which people know one without a title.
+    pub fn first_asked(&self, info: &SessionInfo) -> Option<String> {
+        let key = (info.agent, info.id.clone());
+        // What cannot be read has no name; asking for the session says why.
+        let items = self.items_of(&key, Some(1)).ok()?;
+        items.iter().find_map(|item| match &item.body {
+            ItemBody::Prompt { text, .. } => {
+                let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+                let beginning = cut(&flat, FIRST_ASKED_BYTES_MAX);
+                let rest = if beginning.len() < flat.len() { "…" } else { "" };
+                Some(format!("{beginning}{rest}"))
+            }
+            _ => None,
+        })
     }
 
     pub fn show(&self, request: &TurnScope) -> Result<TurnList> {

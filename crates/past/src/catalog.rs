@@ -8,13 +8,13 @@ use std::collections::{BTreeMap, HashMap};
 
 use minicbor::{Decode, Encode};
 
-use crate::cleaner::ReaderMemory;
-use crate::counts::SourceTally;
-use crate::digests::{self, Digest32};
 use crate::disk::PastDisk;
 use crate::error::{Error, Result};
 use crate::segment::PromptRow;
-use crate::session::{PastAgent, SessionInfo};
+use transcripts::cleaner::ReaderMemory;
+use transcripts::counts::SourceTally;
+use transcripts::digests::{self, Digest32};
+use transcripts::session::{PastAgent, SessionInfo};
 
 const FILE: &str = "catalog.log";
 /// Bytes of the log that are tolerated beyond what a rewrite would need, as a multiple.
@@ -99,7 +99,7 @@ pub(crate) struct SessionRow {
     pub(crate) turns: u32,
     #[n(4)]
     pub(crate) source: String,
-    /// A turn of it was forgotten, and titles are made of the words of turns.
+    /// A turn of it was forgotten, or is stored with another session: titles are made of the words of turns.
     #[n(5)]
     pub(crate) is_untitled: bool,
 }

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::counts::{SILENT_BYTES_MIN, UNKNOWN_PERCENT_MAX};
-use crate::session::PastAgent;
 use crate::store::Past;
+use transcripts::counts::{SILENT_BYTES_MIN, UNKNOWN_PERCENT_MAX};
+use transcripts::session::PastAgent;
 
 /// Sources of one version of an agent that are not understood well.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -18,7 +18,7 @@ pub enum Error {
     Busy { path: PathBuf },
     #[error("{reference:?} is no session or turn; write AGENT:SESSION or AGENT:SESSION#TURN")]
     Reference { reference: String },
-    #[error("no session or turn {reference:?} is in the past; `cortex past sessions` lists them")]
+    #[error("no session or turn {reference:?} is in the past")]
     Unknown { reference: String },
     #[error("{reference:?} means more than one session; give more of its id")]
     Ambiguous { reference: String },
@@ -29,6 +29,15 @@ pub enum Error {
     /// The journaled part of forgetting failed; nothing was removed.
     #[error("the tombstone could not be journaled: {0}")]
     Tombstone(String),
+}
+
+impl From<transcripts::error::Error> for Error {
+    fn from(error: transcripts::error::Error) -> Error {
+        match error {
+            transcripts::error::Error::File { path, error } => Error::File { path, error },
+            transcripts::error::Error::Source { path, what } => Error::Source { path, what },
+        }
+    }
 }
 
 impl Error {

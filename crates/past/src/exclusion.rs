@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::session::{PastAgent, SessionInfo};
+use transcripts::session::{PastAgent, SessionInfo};
 
 /// A file of this name in a folder, or above it, keeps its sessions out.
 pub const MARKER_FILE: &str = ".cortex-no-past";

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::assembler::{SegmentObserver as _, SliceOutcome, load, packed};
+use crate::assembler::SegmentObserver as _;
 use crate::catalog::{CatalogChange, SessionKey, SourceRow};
 use crate::citation::TurnReference;
 use crate::error::{Error, Result};
@@ -17,10 +17,11 @@ use crate::exclusion::{self, Exclusion};
 use crate::limits::SEGMENT_BYTES_MAX;
 use crate::reading::scrub;
 use crate::segment;
-use crate::session::{ItemBody, PastAgent, PastItem};
+use crate::slice::{SliceOutcome, load, packed};
 use crate::store::{OpenWork, Past};
 use crate::tombstones::{TombstoneGroup, TombstoneSet, Tombstones};
 use crate::words::{self, WordsBuilder};
+use transcripts::session::{ItemBody, PastAgent, PastItem};
 
 /// What is to be forgotten: everything that is named, and every session to which all of the conditions apply.
 #[derive(Clone, Debug, Default)]
@@ -91,7 +92,7 @@ impl Past {
             Some(turn) => set.numbered(&key, turn),
         };
         let is_lifted = tombstones.lift(subject).map_err(Error::Tombstone)?;
-        let is_of_session = |info: &crate::session::SessionInfo| info.key() == key;
+        let is_of_session = |info: &transcripts::session::SessionInfo| info.key() == key;
         let sources: Vec<String> = self
             .catalog
             .sources

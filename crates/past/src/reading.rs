@@ -9,21 +9,22 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use serde::Serialize;
 
-use crate::assembler::{Assembler, AssemblerParts, SliceOutcome};
+use crate::assembler::{Assembler, AssemblerParts};
 use crate::catalog::{CatalogChange, SourceRow, TurnCursor};
-use crate::cleaner::{EventSink, PastEvent};
-use crate::counts::ReadCounts;
 use crate::error::{Error, Result};
 use crate::exclusion::Exclusion;
-use crate::limits::SLICE_BYTES;
-use crate::readers::{self, OwnLines, PastReader};
-use crate::session::{PastAgent, SessionInfo};
+use crate::limits::{FRESH_FOLDER_MS, SLICE_BYTES};
+use crate::slice::SliceOutcome;
 use crate::source_file::{self, SourceEnd, SourceStart};
 use crate::store::{OpenWork, Past};
-use crate::surroundings::PastSurroundings;
 use crate::sweep::{self, SourcePlan};
 use crate::tombstones::{TombstoneSet, Tombstones};
 use crate::words::WordsBuilder;
+use transcripts::cleaner::{EventSink, PastEvent};
+use transcripts::counts::ReadCounts;
+use transcripts::readers::{self, OwnLines, PastReader};
+use transcripts::session::{PastAgent, SessionInfo};
+use transcripts::surroundings::PastSurroundings;
 
 /// Events that are handed over together.
 const BATCH_EVENTS: usize = 64;
@@ -39,7 +40,7 @@ pub struct ReadScope {
     pub since: Option<i64>,
     /// One file, of the agent that is named or in our own lines.
     pub path: Option<PathBuf>,
-    /// Only sources that are known and had changed since then: all that is looked at are these files.
+    /// Only sources that are known and had changed since then, and new ones in folders that changed just now.
     pub known_since: Option<i64>,
     /// Only says what would be read.
     pub dry_run: bool,
@@ -150,9 +151,14 @@ impl Past {
     pub fn plan(&mut self, scope: &ReadScope, world: &ReadWorld<'_>) -> Result<ReadPlan> {
         self.recover(world.tombstones)?;
         let mut outcome = ReadOutcome::default();
-        let sources = VecDeque::from(self.plans(scope, world.surroundings, &mut outcome)?);
+        let sources = VecDeque::from(self.plans(scope, world, &mut outcome)?);
         outcome.changed_files = sources.len() as u64;
         outcome.changed_bytes = sources.iter().map(new_bytes).sum();
+        for source in sources.iter().filter(|_| scope.dry_run) {
+            let counts = outcome.agents.entry(source.reader.agent().name()).or_default();
+            counts.files += 1;
+            counts.bytes += new_bytes(source);
+        }
         Ok(ReadPlan { sources, outcome, bytes_done: 0 })
     }
 
@@ -190,9 +196,10 @@ impl Past {
     fn plans(
         &self,
         request: &ReadScope,
-        surroundings: &PastSurroundings,
+        world: &ReadWorld<'_>,
         answer: &mut ReadOutcome,
     ) -> Result<Vec<SourcePlan>> {
+        let surroundings = world.surroundings;
         let mut plans = Vec::new();
         if let Some(path) = &request.path {
             let reader: &'static dyn PastReader = match request.agents.first() {
@@ -214,7 +221,13 @@ impl Past {
             return Ok(plans);
         }
         if let Some(since) = request.known_since {
-            plans.extend(sweep::grown(&self.catalog.sources, since));
+            let sources = &self.catalog.sources;
+            plans.extend(sweep::grown(sources, since));
+            let fresh = world.now.saturating_sub(FRESH_FOLDER_MS);
+            for reader in readers::all() {
+                let roots = reader.roots(surroundings);
+                plans.extend(sweep::newcomers(reader, &roots, sources, fresh));
+            }
             sweep::newest_first(&mut plans);
             return Ok(plans);
         }
@@ -329,7 +342,11 @@ fn one_source(
     let Ok(Message::Start(start)) = from.recv() else { return Err(lost()) };
     let name = plan.path.to_string_lossy();
     let mut assembler = match &start {
-        SourceStart::Anew => Assembler::new(parts, &name, TurnCursor::Before, None, true),
+        SourceStart::Anew => {
+            // A log that was read before and does not go on from there was cut off or replaced.
+            let is_replaced = plan.before.is_some() && plan.reader.grows(&plan.path);
+            Assembler::new(parts, &name, TurnCursor::Before, None, true).of_replaced(is_replaced)
+        }
         SourceStart::On(row) => {
             Assembler::new(parts, &name, row.cursor.clone(), row.memory.session.as_ref(), false)
         }

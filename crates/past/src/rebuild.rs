@@ -7,17 +7,18 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::assembler::{SegmentObserver as _, SliceOutcome, load};
+use crate::assembler::SegmentObserver as _;
 use crate::catalog::{Catalog, CatalogChange, SegmentRow, SessionKey, SessionRow};
-use crate::cleaner;
-use crate::counts::ReadCounts;
-use crate::digests;
 use crate::error::{Error, Result};
 use crate::segment::{self, SegmentFooter};
-use crate::session::{ItemBody, PastItem};
+use crate::slice::{SliceOutcome, load};
 use crate::store::{OpenWork, Past};
 use crate::tombstones::{TombstoneSet, Tombstones};
 use crate::words::{self, WordsBuilder};
+use transcripts::cleaner;
+use transcripts::counts::ReadCounts;
+use transcripts::digests;
+use transcripts::session::{ItemBody, PastItem};
 
 /// What is wrong with the files of the past.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -251,4 +252,55 @@ fn session_of(
         CatalogChange::Session(Box::new(row)),
         CatalogChange::Prompts(key.0, key.1.clone(), prompts),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use text::analyze::Language;
+
+    use super::*;
+    use crate::disk::{FolderDisk, PastDisk as _};
+    use crate::slice::packed;
+    use crate::tombstones::MemoryTombstones;
+    use transcripts::session::{PastAgent, SessionInfo};
+
+    // past 31: a segment of a version whose rules did not know the form
+    #[test]
+    fn what_newer_rules_mask_is_taken_out_of_what_was_stored() {
+        let folder = tempfile::tempdir().unwrap();
+        let secret = format!("{}_{}", "ghp", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+        let text = format!("Use {secret} here");
+        let row = SessionRow {
+            info: SessionInfo::new(PastAgent::Codex, "s1"),
+            segments: Vec::new(),
+            undone: Vec::new(),
+            turns: 1,
+            source: String::new(),
+            is_untitled: false,
+        };
+        let bytes = text.len() as u64;
+        let item = PastItem {
+            turn: 1,
+            at: 7,
+            about: false,
+            native: None,
+            body: ItemBody::Prompt { text, bytes },
+        };
+        let (segment, bytes) = packed(&row, &[], 0, 0, &[item]);
+        let name = segment::name_of(&segment.digest);
+        let disk = FolderDisk::open(folder.path()).unwrap();
+        disk.write_all(&[(name.clone(), bytes)]).unwrap();
+        drop(disk);
+        let tombstones = MemoryTombstones::default();
+        let mut past = Past::open(folder.path(), Language::English).unwrap();
+        past.recover(&tombstones).unwrap();
+        let key = (PastAgent::Codex, "s1".to_owned());
+        let shown = |past: &Past| format!("{:?}", past.items_of(&key, None).unwrap());
+        assert!(shown(&past).contains(&secret));
+        let counts = past.rebuild(&tombstones, true).unwrap();
+        assert_eq!(counts.masked["github-token"], 1);
+        assert!(!shown(&past).contains(&secret[4..16]));
+        assert!(past.disk.read(&name).is_err(), "what held it is gone");
+        assert!(past.verify().unwrap().is_sound());
+    }
 }

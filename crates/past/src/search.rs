@@ -13,15 +13,15 @@ use serde::Serialize;
 use crate::browse::is_in_folder;
 use crate::catalog::{SessionKey, SessionRow};
 use crate::citation::TurnReference;
-use crate::cleaner::cut;
 use crate::error::{Error, Result};
 use crate::limits::{
     HIT_FILES_MAX, HITS_MAX, PREVIEW_BYTES_MAX, RANKED_TURNS_MAX, SEARCH_BLOCKS_MAX,
     TURN_BYTES_MAX, TURNS_OF_SESSION,
 };
-use crate::session::{ItemBody, PastAgent, PastItem, SessionKind};
 use crate::store::Past;
 use crate::words::{self, TurnFilter, WordRanking, WordScore, WordsQuestion};
+use transcripts::cleaner::cut;
+use transcripts::session::{ItemBody, PastAgent, PastItem, SessionKind};
 
 /// Hits among which a session may have no more than [`TURNS_OF_SESSION`].
 const SPREAD_HITS: usize = 10;
@@ -73,6 +73,8 @@ pub struct TurnHit {
     pub preview: String,
     /// The beginning of what was asked in the turn.
     pub prompt: Option<String>,
+    /// The beginning of the last answer of the turn, where the preview is not of an answer.
+    pub answered: Option<String>,
     /// What was said in the turn, a blank line between; of a long one the part around the preview.
     pub text: String,
     /// True if the text is only a part.
@@ -276,6 +278,12 @@ impl Past {
             _ => None,
         });
         let (role, preview) = self.preview(&items, terms, with_work);
+        let answered = items.iter().rev().find_map(|item| match &item.body {
+            ItemBody::Answer { text, .. } if !text.trim().is_empty() && role != "answer" => {
+                Some(cut(text.trim(), PREVIEW_BYTES_MAX).to_owned())
+            }
+            _ => None,
+        });
         let said: Vec<&str> = items
             .iter()
             .filter(|item| matches!(item.body, ItemBody::Prompt { .. } | ItemBody::Answer { .. }))
@@ -296,6 +304,7 @@ impl Past {
             text: text.to_owned(),
             preview,
             prompt,
+            answered,
             files: files(&items),
             branch: row.info.branch.clone(),
             is_kept_only_here: !Path::new(&row.source).exists(),

@@ -9,9 +9,9 @@ use std::cell::RefCell;
 
 use minicbor::{Decode, Encode};
 
-use crate::digests::{self, Digest32};
 use crate::limits::{BLOCK_BYTES_MAX, UNPACKED_BYTES_MAX};
-use crate::session::{PastItem, SessionInfo};
+use transcripts::digests::{self, Digest32};
+use transcripts::session::{PastItem, SessionInfo};
 
 pub(crate) const FOLDER: &str = "segments";
 const MAGIC: &[u8] = b"cortex past 1\n";
@@ -199,7 +199,7 @@ pub(crate) fn items(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::{ItemBody, PastAgent};
+    use transcripts::session::{ItemBody, PastAgent};
 
     fn item(turn: u32, length: usize) -> PastItem {
         let text = format!("{turn} ").repeat(length);

@@ -7,15 +7,16 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 
-use crate::bounded_lines::BoundedLines;
 use crate::catalog::SourceRow;
-use crate::cleaner::{Cleaner, EventSink, ReaderMemory};
-use crate::counts::ReadCounts;
-use crate::digests::{self, Digest32};
 use crate::error::{Error, Result};
-use crate::limits::{FINGERPRINT_BYTES, WHOLE_BYTES_MAX};
-use crate::readers::{SourceInput, has_ending};
+use crate::limits::FINGERPRINT_BYTES;
 use crate::sweep::SourcePlan;
+use transcripts::bounded_lines::BoundedLines;
+use transcripts::cleaner::{Cleaner, EventSink, ReaderMemory};
+use transcripts::counts::ReadCounts;
+use transcripts::digests::{self, Digest32};
+use transcripts::limits::WHOLE_BYTES_MAX;
+use transcripts::readers::{SourceInput, has_ending};
 
 const BUFFER_BYTES: usize = 256 << 10;
 

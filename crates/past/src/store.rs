@@ -8,15 +8,15 @@ use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 use std::sync::OnceLock;
 
-use recall::analyze::{Analyzer, Language};
+use text::analyze::{Analyzer, Language};
 
-use crate::assembler::SliceOutcome;
 use crate::catalog::{Catalog, CatalogChange, PartName, SessionKey, SessionRow};
-use crate::digests;
 use crate::disk::{FolderDisk, PastDisk};
 use crate::error::{Error, Result};
 use crate::segment;
+use crate::slice::SliceOutcome;
 use crate::words::{self, Part, TurnTable, WordsBuilder};
+use transcripts::digests;
 
 /// Says that something was begun; its first byte says what.
 const MARKER: &str = "unfinished";
@@ -239,7 +239,7 @@ impl Past {
         reference: &str,
     ) -> Result<(&SessionKey, &SessionRow)> {
         let unknown = || Error::Unknown { reference: reference.to_owned() };
-        let agent = crate::session::PastAgent::parse(agent).ok_or_else(unknown)?;
+        let agent = transcripts::session::PastAgent::parse(agent).ok_or_else(unknown)?;
         if let Some(exact) = self.catalog.sessions.get_key_value(&(agent, id.to_owned())) {
             return Ok(exact);
         }

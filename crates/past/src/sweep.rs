@@ -3,14 +3,14 @@
 //! What must stay true: regular files only, no links; a root that is missing is no error and changes nothing; the
 //! newest comes first.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::catalog::{SourceRow, SourceStamp};
-use crate::counts::ReadCounts;
 use crate::limits::{DEPTH_MAX, FILES_MAX};
-use crate::readers::{self, PastReader};
+use transcripts::counts::ReadCounts;
+use transcripts::readers::{self, PastReader};
 
 /// A file to be read, and how far it was read before.
 pub(crate) struct SourcePlan {
@@ -51,9 +51,49 @@ pub(crate) fn find(
             }
             let stamp = stamp(&path, &data);
             found.push((path, stamp));
+        } else if !data.is_dir() && reader.is_source(&path) {
+            // A link or a pipe could lead anywhere.
+            counts.unreadable.push(format!("{}: is no regular file", path.display()));
         }
     }
     found
+}
+
+/// Sources that nobody knew, in folders that changed since a time. Of all other folders only the time is asked.
+pub(crate) fn newcomers(
+    reader: &'static dyn PastReader,
+    roots: &[PathBuf],
+    known: &BTreeMap<String, SourceRow>,
+    since: i64,
+) -> Vec<SourcePlan> {
+    let mut folders: BTreeSet<&Path> = roots.iter().map(PathBuf::as_path).collect();
+    let mut last = None;
+    for row in known.values().filter(|row| row.agent == reader.agent()) {
+        let folder = Path::new(&row.path).parent();
+        if folder == last {
+            continue;
+        }
+        last = folder;
+        let inside =
+            |folder: &&Path| roots.iter().any(|root| folder.starts_with(root) && folder != root);
+        let above = folder.into_iter().flat_map(Path::ancestors).take_while(inside);
+        for folder in above {
+            if !folders.insert(folder) {
+                break;
+            }
+        }
+    }
+    let is_fresh = |folder: &&Path| {
+        fs::symlink_metadata(folder)
+            .is_ok_and(|data| data.is_dir() && of_metadata(&data).modified_ns / 1_000_000 >= since)
+    };
+    let fresh: Vec<PathBuf> = folders.into_iter().filter(is_fresh).map(Path::to_owned).collect();
+    let mut found = find(reader, &fresh, &mut ReadCounts::default());
+    found.sort_by(|one, other| one.0.cmp(&other.0));
+    found.dedup_by(|one, other| one.0 == other.0);
+    let mut plans = plan(reader, found, known, None);
+    plans.retain(|plan| plan.before.is_none());
+    plans
 }
 
 /// The files among them that are new or changed, newest first.

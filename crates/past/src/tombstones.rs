@@ -6,8 +6,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::digests::{self, Digest32};
-use crate::session::{ItemBody, PastItem};
+use transcripts::digests::{self, Digest32};
+use transcripts::session::{ItemBody, PastItem};
 
 /// What is forgotten at once: a session or a turn, and all by which copies of it are known.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,15 +9,15 @@ use std::path::{Path, PathBuf};
 
 use minicbor::{Decode, Encode};
 
-use crate::bounded_lines::BoundedLines;
-use crate::cleaner::{Cleaner, PastEvent, ReaderMemory};
-use crate::digests::Digest32;
 use crate::error::{Error, Result};
-use crate::limits::WHOLE_BYTES_MAX;
-use crate::readers::{self, SourceInput};
-use crate::session::PastAgent;
 use crate::source_file::fingerprints;
-use crate::surroundings::PastSurroundings;
+use transcripts::bounded_lines::BoundedLines;
+use transcripts::cleaner::{Cleaner, PastEvent, ReaderMemory};
+use transcripts::digests::Digest32;
+use transcripts::limits::WHOLE_BYTES_MAX;
+use transcripts::readers::{self, SourceInput};
+use transcripts::session::PastAgent;
+use transcripts::surroundings::PastSurroundings;
 
 const BUFFER_BYTES: usize = 256 << 10;
 
@@ -133,7 +133,7 @@ mod tests {
     use std::fmt::Write as _;
 
     use super::*;
-    use crate::session::ItemBody;
+    use transcripts::session::ItemBody;
 
     fn line(n: usize, role: &str, text: &str) -> String {
         format!(

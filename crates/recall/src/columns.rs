@@ -19,9 +19,9 @@ use crate::error::Result;
 use crate::model_codes::ModelColumn;
 use crate::passages;
 use crate::segments;
-use crate::text::MemtableHandle;
 use crate::vectors::{Code, Codes};
 use crate::word_terms::SharedWordTerms;
+use text::index::MemtableHandle;
 
 /// Committed changes that are remembered for searches that began before them. A search that is older loads for itself.
 const REMEMBERED: usize = 4_096;
@@ -83,6 +83,8 @@ impl Columns {
 
 #[derive(Debug, Default)]
 struct ColumnState {
+    /// The generation of the rows that all of this is about. Others are not told apart by the numbers of entries.
+    generation: u64,
     /// The columns as of entry `at`; `None` until a search needs them.
     columns: Option<Columns>,
     at: u64,
@@ -149,12 +151,13 @@ impl IndexCache {
         self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts over from the state at entry `head`, in a journal of `size` entries. The two differ while the index is
-    /// rebuilt: the changes that are announced then happened long ago, and the views of searches still show the index
-    /// before it, with texts that were erased since.
-    pub(crate) fn restart(&self, head: u64, size: u64) {
+    /// Starts over from the state at entry `head` of a generation, in a journal of `size` entries. The two differ while
+    /// the index is rebuilt: the changes that are announced then happened long ago, and the views of searches still
+    /// show the index before it, with texts that were erased since.
+    pub(crate) fn restart(&self, generation: u64, (head, size): (u64, u64)) {
+        let (announced, forgotten) = (head, size);
         *self.write() =
-            ColumnState { head, announced: head, forgotten: size, ..ColumnState::default() };
+            ColumnState { generation, head, announced, forgotten, ..ColumnState::default() };
         self.models.clear();
         self.words.clear();
     }
@@ -195,19 +198,21 @@ impl IndexCache {
         view: &View<'_>,
         look: impl FnOnce(&Columns, &BTreeSet<u64>) -> Result<T>,
     ) -> Result<T> {
-        let size = view.counters()?.size;
-        if let Some((columns, stale)) = usable(&self.read(), size) {
+        let shown = (view.generation(), view.counters()?.size);
+        if let Some((columns, stale)) = usable(&self.read(), shown) {
             return look(columns, &stale);
         }
         let loaded = Columns::load(view)?;
         let mut state = self.write();
         // While the index is being rebuilt beside the one that the view shows, what this search read is not cached.
-        if size <= state.head && state.forgotten <= size && state.at <= size {
+        let (generation, size) = shown;
+        let is_of_now = generation == state.generation;
+        if is_of_now && size <= state.head && state.forgotten <= size && state.at <= size {
             (state.columns, state.at, state.since) = (Some(loaded), size, size);
             state.catch_up();
             drop(state);
             let state = self.read();
-            if let Some((columns, stale)) = usable(&state, size) {
+            if let Some((columns, stale)) = usable(&state, shown) {
                 return look(columns, &stale);
             }
             drop(state);
@@ -218,7 +223,11 @@ impl IndexCache {
     }
 }
 
-fn usable(state: &ColumnState, size: u64) -> Option<(&Columns, BTreeSet<u64>)> {
-    let columns = state.columns.as_ref().filter(|_| state.since <= size)?;
+fn usable(
+    state: &ColumnState,
+    (generation, size): (u64, u64),
+) -> Option<(&Columns, BTreeSet<u64>)> {
+    let is_of_it = state.generation == generation && state.since <= size;
+    let columns = state.columns.as_ref().filter(|_| is_of_it)?;
     Some((columns, state.stale(size)?))
 }

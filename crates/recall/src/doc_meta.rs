@@ -1,7 +1,8 @@
 //! The metadata of a memory that ranking needs: its session, when it came, how important it is, whether it is hidden.
 //!
 //! Ranking asks this of thousands of memories for one question. A head is a row of the store; this is a line of a
-//! column in memory. What must stay true: the metadata says of its memory what its head says, entry by entry.
+//! column in memory. What must stay true: the metadata says of its memory what its head says, entry by entry. A memory
+//! without a session that tells who said it and when is in a session with what else was said that day.
 //!
 //! The row, numbers little-endian:
 //!
@@ -43,14 +44,14 @@ pub(crate) struct DocMeta {
 
 impl DocMeta {
     /// `None` for an erased memory, which has no metadata.
-    pub(crate) fn of(head: &Head) -> Option<DocMeta> {
+    pub(crate) fn of(head: &Head, talk: Option<&str>) -> Option<DocMeta> {
         (!head.erased).then(|| DocMeta {
             created: head.created,
             importance: head.importance,
             versions: head.version,
             forgotten: head.tombstone.is_some(),
             archived: head.archived,
-            session: head.session.as_deref().map(Arc::from),
+            session: head.session.as_deref().or(talk).map(Arc::from),
         })
     }
 

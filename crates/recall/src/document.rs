@@ -4,10 +4,10 @@
 
 use kernel::memory::{Body, Fields, Head, Millis};
 
-use crate::analyze::{Analyzer, Lexicon, Memo};
 use crate::entities::{self, Entity};
-use crate::text::TextField;
 use crate::written_date::TextHead;
+use text::analyze::{Analyzer, Lexicon, Memo};
+use text::index::TextField;
 
 /// A memory as the indexes see it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -69,7 +69,16 @@ pub fn happened(body: &Body) -> Option<Millis> {
     told.or_else(|| TextHead::of(&body.content).at)
 }
 
-pub(crate) const MONTHS: [&str; 12] = [
+/// The talk that a memory without a session is of: what people said on one day. Its name is none that a session has.
+pub(crate) fn talk(body: &Body) -> Option<String> {
+    let at = happened(body).filter(|_| !speakers(body).is_empty())?;
+    Some(format!("{TALK}{}", at.date()))
+}
+
+/// What the name of a talk begins with.
+const TALK: char = '\u{1}';
+
+const MONTHS: [&str; 12] = [
     "january",
     "february",
     "march",

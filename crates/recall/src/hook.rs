@@ -22,16 +22,21 @@ use kernel::journal::{Payload, Restore, TombstoneMemory, UpdateHead};
 use kernel::memory::{Head, MemoryId};
 use kernel::store::View;
 
-use crate::analyze::{ANALYZER_VERSION, Analyzer, Language};
 use crate::columns::{DocChange, IndexCache};
 use crate::doc_meta::DocMeta;
+use crate::document;
 use crate::entities;
 use crate::entities::rows::EntityRows;
 use crate::language;
 use crate::prepare::{IndexedBody, Indexer, Preparer};
 use crate::segments::{self, RowKind, SegmentPosition};
-use crate::text::{IndexSettings, MemtableHandle, TextIndex};
 use crate::vectors::Code;
+use text::analyze::{ANALYZER_VERSION, Analyzer, Language};
+use text::index::{IndexSettings, MemtableHandle, TextIndex};
+
+/// Changes with the terms of texts, and by 32 with what else the rows of a memory say: older rows are made again. It
+/// was 32 while an erasure indexed all others anew.
+const INDEX_VERSION: u32 = ANALYZER_VERSION + 64;
 
 const OPENED: &str = "a hook is opened before it is used";
 
@@ -66,7 +71,7 @@ impl RecallHook {
         let analyzer = Analyzer::new(Language::None);
         let preparer = Preparer::new();
         RecallHook {
-            settings: IndexSettings { analyzer: ANALYZER_VERSION, ..settings },
+            settings: IndexSettings { analyzer: INDEX_VERSION, ..settings },
             committed: analyzer.clone(),
             analyzer,
             indexer: preparer.indexer(),
@@ -105,7 +110,7 @@ impl RecallHook {
         }
         staged.set(self.row(RowKind::Codes, doc), Some(body.codes_row.clone()));
         staged.set(self.row(RowKind::Passages, doc), Some(body.passages_row.clone()));
-        self.put_meta(head, Some(body.codes.clone()), staged);
+        self.put_meta(head, body.talk.as_deref(), Some(body.codes.clone()), staged);
         Ok(())
     }
 
@@ -119,8 +124,14 @@ impl RecallHook {
     }
 
     /// Writes the metadata of a memory as of this entry, and notes the change for searches.
-    fn put_meta(&mut self, head: &Head, codes: Option<Vec<Code>>, staged: &mut HookRows<'_>) {
-        let (seq, doc, meta) = (self.seq, head.id.get(), DocMeta::of(head));
+    fn put_meta(
+        &mut self,
+        head: &Head,
+        talk: Option<&str>,
+        codes: Option<Vec<Code>>,
+        staged: &mut HookRows<'_>,
+    ) {
+        let (seq, doc, meta) = (self.seq, head.id.get(), DocMeta::of(head, talk));
         staged.set(self.row(RowKind::Meta, doc), meta.as_ref().map(DocMeta::encode));
         self.changes.push(DocChange { seq, doc, codes, meta });
     }
@@ -191,6 +202,15 @@ impl RecallHook {
     }
 }
 
+/// The talk that a memory is of, whose text is not at hand.
+fn talk_of(view: &View<'_>, head: &Head) -> Result<Option<String>> {
+    if head.session.is_some() || head.erased {
+        return Ok(None);
+    }
+    let version = view.required_version(head.id, head.version)?;
+    Ok(view.body(&version)?.as_ref().and_then(document::talk))
+}
+
 impl Default for RecallHook {
     fn default() -> RecallHook {
         RecallHook::new()
@@ -214,7 +234,7 @@ impl JournalHook for RecallHook {
         self.read_in(language::analyzer(view)?);
         self.committed = self.analyzer.clone();
         self.changes.clear();
-        self.cache.restart(self.seq, self.present);
+        self.cache.restart(view.generation(), (self.seq, self.present));
         Ok(())
     }
 
@@ -225,7 +245,11 @@ impl JournalHook for RecallHook {
         staged: &mut HookRows<'_>,
     ) -> Result<()> {
         self.seq = recorded.entry.seq;
-        segments::close(view, self.position(), staged)?;
+        let erased = match recorded.payload {
+            Payload::Erase(erase) => Some(erase.id.get()),
+            _ => None,
+        };
+        segments::close(view, self.position(), erased, staged)?;
         match recorded.payload {
             Payload::Write(write) => match MemoryId::new(recorded.entry.seq) {
                 Some(id) => self.put_written(view, recorded, id, write.body_hash, staged),
@@ -246,7 +270,8 @@ impl JournalHook for RecallHook {
             | Payload::Tombstone(TombstoneMemory { id, .. })
             | Payload::Restore(Restore { id, .. }) => {
                 let head = view.required_head(*id)?;
-                self.put_meta(&head, None, staged);
+                let talk = talk_of(view, &head)?;
+                self.put_meta(&head, talk.as_deref(), None, staged);
                 Ok(())
             }
             Payload::Erase(erase) => match view.head(erase.id)? {
@@ -257,7 +282,7 @@ impl JournalHook for RecallHook {
                     segments::erase(view, doc, staged)?;
                     staged.set(self.row(RowKind::Codes, doc), None);
                     staged.set(self.row(RowKind::Passages, doc), None);
-                    self.put_meta(&head, Some(Vec::new()), staged);
+                    self.put_meta(&head, None, Some(Vec::new()), staged);
                     Ok(())
                 }
                 None => Ok(()),
@@ -294,6 +319,10 @@ impl JournalHook for RecallHook {
 
     fn shared(&self) -> Option<SharedState> {
         Some(Arc::<IndexCache>::clone(&self.cache))
+    }
+
+    fn mixes_texts(&self) -> bool {
+        true
     }
 
     fn preparer(&self) -> Option<Arc<dyn Prepare>> {

@@ -9,7 +9,7 @@ use kernel::journal::Migration;
 use kernel::store::View;
 use kernel::{Error, Result};
 
-use crate::analyze::{Analyzer, Language};
+use text::analyze::{Analyzer, Language};
 
 /// What an entry names when the language changes.
 const COMPONENT: &str = "recall.language";

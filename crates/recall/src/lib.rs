@@ -4,7 +4,7 @@
 //!
 //! - [`RecallHook`] keeps every row current in the commit that changes a memory.
 //! - [`search`] answers questions; [`similar`](search::similar) finds memories near a given one.
-//! - [`language`] says in which language an actor is read, [`analyze`] turns texts into terms and questions into
+//! - [`language`] says in which language an actor is read; the crate `text` turns texts into terms and questions into
 //!   clauses.
 //! - [`entities`] finds files, packages, symbols and the like that a text names.
 //! - [`embedding`] turns text into vectors with a model that is part of the program; [`models`] takes vectors of
@@ -14,7 +14,8 @@
 //! What a memory becomes, from its text to what a search reads:
 //!
 //! - [`document`]: the words of a memory by field; `prepare`: all that a body alone decides, made before the commit.
-//! - [`text`]: the inverted index inside the actor's store; [`vectors`]: codes of vectors, and the scan over them.
+//! - The crate `text`: the inverted index inside the actor's store. [`vectors`]: codes of vectors, and the scan over
+//!   them.
 //! - `passages`: vectors and tokens of a memory as rows; `doc_meta`: its session, its date, whether it is hidden;
 //!   `segments`: where these rows lie.
 //! - `columns`: what of the rows is kept in memory for searches; `model_codes`: the codes of an optional model beside
@@ -23,7 +24,6 @@
 //! What must stay true: every row follows from the journal and the bodies; ranking is a function of state, question and
 //! clock; nothing here asks a network or opens a file.
 
-pub mod analyze;
 mod columns;
 mod doc_meta;
 pub mod document;
@@ -41,7 +41,6 @@ mod prepare;
 pub mod ranker;
 pub mod search;
 mod segments;
-pub mod text;
 pub mod vectors;
 mod word_terms;
 mod written_date;

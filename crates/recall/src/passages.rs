@@ -29,11 +29,11 @@
 use kernel::Error;
 use kernel::memory::{Body, Millis};
 
-use crate::analyze::fold;
 use crate::document::{happened, speakers};
 use crate::embedding::{DIMS, StaticEmbedder};
 use crate::error::Result;
 use crate::vectors::{Code, Coder, Codes};
+use text::analyze::fold;
 
 const VERSION: u8 = 2;
 

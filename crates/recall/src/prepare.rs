@@ -9,14 +9,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use kernel::hook::{Prepare, PreparedBody};
 use kernel::memory::{Body, Head};
 
-use crate::analyze::{Analyzer, Language, Memo};
 use crate::document;
 use crate::embedding::DIMS;
 use crate::entities::rows::EntityRows;
 use crate::entities::{self, Entity};
 use crate::passages;
-use crate::text::{TermCounter, TermCounts};
 use crate::vectors::{Code, Coder};
+use text::analyze::{Analyzer, Language, Memo};
+use text::index::{TermCounter, TermCounts};
 
 /// A body as the indexes take it.
 #[derive(Debug)]
@@ -29,6 +29,8 @@ pub(crate) struct IndexedBody {
     pub(crate) codes: Vec<Code>,
     pub(crate) codes_row: Vec<u8>,
     pub(crate) passages_row: Vec<u8>,
+    /// See `document::talk`.
+    pub(crate) talk: Option<String>,
 }
 
 impl IndexedBody {
@@ -85,6 +87,7 @@ impl Indexer {
             names: EntityRows::of(&named),
             codes_row: passages::encode_codes(&codes),
             passages_row: passages.encode(),
+            talk: document::talk(body),
             codes,
         }
     }

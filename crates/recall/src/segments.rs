@@ -173,10 +173,12 @@ impl GroupSource for StoredGroups<'_> {
     }
 }
 
-/// Called for each entry before anything of it is staged: if the entry ends a segment, the segment is closed.
+/// Called for each entry before anything of it is staged: if the entry ends a segment, the segment is closed, without
+/// the memory that the entry erases.
 pub(crate) fn close(
     view: &View<'_>,
     SegmentPosition { seq, entries }: SegmentPosition,
+    erased: Option<u64>,
     staged: &mut HookRows<'_>,
 ) -> Result<()> {
     if !seq.is_multiple_of(entries) || seq == 0 {
@@ -187,6 +189,7 @@ pub(crate) fn close(
     each_new(view, first..seq, &mut |doc, kind, value| {
         staged.set(kind.new_key(doc), None);
         match kind {
+            _ if erased == Some(doc) => {}
             RowKind::Passages => staged.set(kind.own_key(doc), Some(value.to_vec())),
             RowKind::Codes | RowKind::Meta => keep(&mut moved, doc, kind, value),
         }

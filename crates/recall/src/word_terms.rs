@@ -5,7 +5,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use crate::analyze::Analyzer;
+use text::analyze::Analyzer;
 
 /// Words that are kept: those that make up nine tenths of what people write. When there are more it starts over.
 const WORDS_MAX: usize = 8_192;
@@ -76,7 +76,7 @@ impl WordTerms {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analyze::Language;
+    use text::analyze::Language;
 
     #[test]
     fn words_mean_the_same_again_in_their_language() {

@@ -55,7 +55,7 @@ const MONTHS: [(&str, i8); 36] = [
 ];
 
 /// A word that is a month, and only that: `mayor` and `marked` are none.
-fn month(word: &str) -> Option<i8> {
+pub(crate) fn month(word: &str) -> Option<i8> {
     const WHOLE: [&str; 50] = [
         "january",
         "february",

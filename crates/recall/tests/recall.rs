@@ -13,7 +13,7 @@ use kernel::memory::{Body, Event, Fields, MemoryType, Millis, Relation};
 use kernel::store::{EngineOptions, RedbStorage};
 use kernel::{Cortex, Options};
 use recall::RecallHook;
-use recall::ranker::AnswerLevel;
+use recall::ranker::{AnswerLevel, Feature};
 use recall::search::{Arm, Hit, SearchQuery, SpeakerBoost, search};
 use testkit::Disk;
 use testkit::build::{ada, at, body, fact, id, removal, salt, stamp};
@@ -355,6 +355,41 @@ fn who_asks_about_themselves_is_answered_with_what_they_said() {
     assert_eq!(ask(&cortex, "when did I say the deploy runs?").first(), Some(&2));
 }
 
+#[test]
+fn a_reply_is_found_by_the_question_that_it_replies_to() {
+    let cortex = open(&Disk::new());
+    let talk = [
+        ("ben", "You paint at the lake."),
+        ("ada", "The boats mostly."),
+        ("ben", "The train was late again."),
+        ("ada", "It always is."),
+        ("ben", "You paint at the lake?"),
+        ("ada", "The birds mostly."),
+        ("ben", "The train was late again."),
+    ];
+    for (n, (speaker, text)) in (1..).zip(talk) {
+        cortex.write(stamp(n.try_into().unwrap()), said(n, speaker, text)).unwrap();
+    }
+    let found = ask(&cortex, "what does Ada paint at the lake?");
+    let place = |id: u64| found.iter().position(|found| *found == id);
+    assert!(place(6).unwrap() < place(2).unwrap(), "{found:?}");
+}
+
+#[test]
+fn a_stated_rule_stands_before_what_says_the_same_of_once() {
+    let cortex = open(&Disk::new());
+    let talk = [
+        ("user", "Show me a code example of errors, it always helps."),
+        ("user", "The soup is ready."),
+        ("user", "Always show me a code example of errors, it helps a lot."),
+        ("user", "The train was late."),
+    ];
+    for (n, (speaker, text)) in (1..).zip(talk) {
+        cortex.write(stamp(n.try_into().unwrap()), said(n, speaker, text)).unwrap();
+    }
+    assert_eq!(ask(&cortex, "How can errors be handled?").first(), Some(&3));
+}
+
 // Q7
 #[test]
 fn a_question_for_a_history_looks_for_its_topic_and_says_what_it_is() {
@@ -370,4 +405,36 @@ fn a_question_for_a_history_looks_for_its_topic_and_says_what_it_is() {
     assert!(asked.asks_history);
     assert_eq!(asked.hits[0].id.get(), 4);
     assert!(!told("a list of items in order").asks_history);
+}
+
+// Q5
+#[test]
+fn what_people_said_on_one_day_is_one_talk_without_a_session() {
+    let disk = Disk::new();
+    let cortex = open(&disk);
+    let lines = [
+        "Ben, 8 May 2023: Does your parrot have a name?",
+        "Ada, 8 May 2023: Kiki, after my aunt.",
+        "Ada, 3 June 2023: The parrot flew away.",
+        "The parrot was seen on the roof.",
+    ];
+    for (n, line) in (1..).zip(lines) {
+        cortex.write(stamp(n.try_into().unwrap()), fact(n, line, line)).unwrap();
+    }
+    cortex.tombstone(stamp(10), removal(2)).unwrap();
+    cortex.restore(stamp(11), removal(2)).unwrap();
+    let beside = |cortex: &Cortex| -> Vec<(u64, i32)> {
+        let reading = cortex.read().unwrap();
+        let query = SearchQuery::new("what is the name of the parrot", 10);
+        let hits = search(&reading, None, &query, at(1_000)).unwrap().hits;
+        let crowd = |hit: &Hit| hit.signals.map_or(-1, |s| s.get(Feature::SessionCrowd));
+        let mut found: Vec<_> = hits.iter().map(|hit| (hit.id.get(), crowd(hit))).collect();
+        found.sort_unstable();
+        found
+    };
+    let found = beside(&cortex);
+    assert_eq!(found, [(1, 2), (2, 2), (3, 1), (4, 0)]);
+    assert_clean(&cortex);
+    cortex.rebuild(Box::new(|_, _| {})).unwrap();
+    assert_eq!(beside(&cortex), found, "after a rebuild");
 }

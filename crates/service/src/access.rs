@@ -238,12 +238,7 @@ impl Service {
     }
 
     /// Runs one command of the owner, or of the program itself.
-    pub(super) fn submit(
-        &self,
-        cortex: &Cortex,
-        stamp: Stamp,
-        command: Command,
-    ) -> Result<Receipt> {
+    pub fn submit(&self, cortex: &Cortex, stamp: Stamp, command: Command) -> Result<Receipt> {
         Ok(self.submit_plainly(cortex, stamp, command)?)
     }
 

@@ -24,9 +24,7 @@ impl Service {
         let first = request.after.unwrap_or(0).saturating_add(1);
         let mut entries = Vec::new();
         for seq in (first..=size).rev().take(limit) {
-            let entry = view.entry(seq)?.ok_or_else(|| {
-                kernel::Error::corrupt(format!("entry {seq}"), "is missing".to_owned())
-            })?;
+            let Some(entry) = view.entry(seq)? else { continue };
             let payload = entry.payload()?;
             let memory_id = memory_of(seq, &payload);
             let title = memory_id.map_or(Ok(None), |id| title_now(&view, id))?;

@@ -1,7 +1,9 @@
 //! What of a memory needs attention: said twice, disagreeing, out of date, never used, secret, or under two names.
 //!
-//! It only looks. What must stay true: every finding names ids and what to do about it; what was not looked at is said.
+//! It only looks. What must stay true: every finding names ids and what to do about it; what was not looked at is said;
+//! one look costs no more than its bounds, however long memories are.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
@@ -14,16 +16,25 @@ use recall::search::SearchQuery;
 use crate::Service;
 use crate::caller::Caller;
 use crate::error::{Error, Result};
-use crate::intake::dedup::{content_hash, normal_text};
-use crate::intake::project::name;
-use crate::intake::redactor::Redactor;
 use crate::prompt::{prompt_numbers, prompt_view};
+use intake::dedup::{content_hash, normal_text};
+use intake::project::name;
+use intake::redactor::Redactor;
 
 /// Examples of each finding, unless told otherwise, and at most.
 const EXAMPLES: usize = 5;
 
 /// The newest memories are compared by meaning; the rest only word by word.
 const COMPARED_MAX: usize = 2_000;
+
+/// Bytes of text that one look reads; the rest is for the next one.
+const LOOK_BYTES_MAX: usize = 32 * 1_048_576;
+
+/// Bytes of a text, from its beginning, in which it is looked for what two memories disagree about.
+const DIFFERENCE_BYTES_MAX: usize = 16 * 1_024;
+
+/// Bytes of memories that are compared by meaning.
+const COMPARED_BYTES_MAX: usize = 4 * 1_048_576;
 
 /// Neighbours of a memory that are compared with it.
 const NEIGHBOURS: usize = 5;
@@ -85,7 +96,7 @@ impl Service {
         }
         let (_, reading) = self.reading(caller)?;
         let project = request.project.as_deref().and_then(|name| self.named(&caller.actor, name));
-        let examined = in_sight(&reading, project.as_deref(), now)?;
+        let (examined, next) = in_sight(&reading, project.as_deref(), request.before, now)?;
         let mut findings = Findings { limit, found: BTreeMap::new() };
         self.prompts_repeated(caller, &reading, &examined, &mut findings)?;
         each(&examined, now, &mut findings);
@@ -99,7 +110,7 @@ impl Service {
             examples,
             ..FindingView::new(problem, count)
         });
-        Ok(AuditAnswer { memories: examined.len(), compared, findings: shown.collect() })
+        Ok(AuditAnswer { memories: examined.len(), compared, findings: shown.collect(), next })
     }
 
     /// Memories that are somebody's question, saved a second time.
@@ -128,30 +139,43 @@ impl Service {
     }
 }
 
-/// Every memory that is shown, newest first.
-fn in_sight(reading: &Reading, project: Option<&str>, now: Millis) -> Result<Vec<ExaminedMemory>> {
+/// Every memory that is shown, newest first, and before which one to go on if there is too much text for one look.
+fn in_sight(
+    reading: &Reading,
+    project: Option<&str>,
+    before: Option<u64>,
+    now: Millis,
+) -> Result<(Vec<ExaminedMemory>, Option<u64>)> {
     let view = reading.view();
     let reader = MemoryReader::new(&view, None, None, now)?;
     let mut ids = Vec::new();
     for memory_type in MemoryType::ALL {
         view.scan_index(&keys::by_type(memory_type), None, true, &mut |id| {
-            ids.push(id);
+            if before.is_none_or(|before| id.get() < before) {
+                ids.push(id);
+            }
             Ok(ControlFlow::Continue(()))
         })?;
     }
     ids.sort_unstable_by(|a, b| b.cmp(a));
-    let mut examined = Vec::new();
+    let mut examined: Vec<ExaminedMemory> = Vec::new();
+    let mut bytes = 0;
     for id in ids {
+        if bytes >= LOOK_BYTES_MAX {
+            let next = examined.last().map(|one| one.id().get());
+            return Ok((examined, next));
+        }
         let Some(row) = reader.row(id)? else { continue };
         let away = row.standing.is_forgotten() || row.standing == Standing::Archived;
         if away || project.is_some_and(|name| row.head.project.as_deref() != Some(name)) {
             continue;
         }
         if let Some(body) = reader.body(&row)? {
+            bytes += body.title.len() + body.content.len();
             examined.push(ExaminedMemory { row, body });
         }
     }
-    Ok(examined)
+    Ok((examined, None))
 }
 
 /// What can be said of one memory by itself.
@@ -257,6 +281,11 @@ fn neighbours(
     let current: Vec<&ExaminedMemory> = examined
         .iter()
         .filter(|one| one.row.standing == Standing::Current)
+        .scan(0, |bytes, one| {
+            *bytes += one.body.content.len();
+            // The first comes whatever it has.
+            (*bytes <= COMPARED_BYTES_MAX.max(one.body.content.len())).then_some(one)
+        })
         .take(COMPARED_MAX)
         .collect();
     let mut told: BTreeSet<(MemoryId, MemoryId)> = BTreeSet::new();
@@ -282,8 +311,10 @@ fn neighbours(
             let newer = if one.id() == pair.1 { one } else { other };
             let older = if one.id() == pair.1 { other } else { one };
             let beside = format!("#{}: {}", older.id(), older.body.title);
-            match mind::maintenance::difference(&analyzer, &older.body, &newer.body) {
+            match mind::maintenance::difference(&analyzer, &beginning(older), &beginning(newer)) {
                 None => findings.add(Concern::Alike, &ids, &newer.body.title, beside),
+                // Two things that happened are two, however alike they read.
+                Some(_) if head.memory_type == MemoryType::Event => {}
                 Some(difference) => {
                     let why = format!("{beside}; {difference}");
                     findings.add(Concern::Disagreeing, &ids, &newer.body.title, why);
@@ -292,6 +323,15 @@ fn neighbours(
         }
     }
     Ok(current.len())
+}
+
+/// A memory's text as far as it is looked through for disagreements.
+fn beginning(one: &ExaminedMemory) -> Cow<'_, Body> {
+    if one.body.content.len() <= DIFFERENCE_BYTES_MAX {
+        return Cow::Borrowed(&one.body);
+    }
+    let end = one.body.content.floor_char_boundary(DIFFERENCE_BYTES_MAX);
+    Cow::Owned(Body { content: one.body.content[..end].to_owned(), ..one.body.clone() })
 }
 
 /// Projects whose names are nearly the same.

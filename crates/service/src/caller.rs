@@ -207,10 +207,18 @@ impl Caller {
         Ok(Stamp { run, decided_at, ..Stamp::new(self.now()?, &self.by) })
     }
 
+    /// A key for retries as the journal keeps it: that of a delegate is in a space of its own.
+    pub(crate) fn journaled_key(&self, key: Option<&str>) -> Option<String> {
+        let key = key?;
+        Some(
+            self.delegate.as_ref().map_or_else(|| key.to_owned(), |delegate| delegate.own_key(key)),
+        )
+    }
+
     /// Who and when, with the key: for the one change that is the point of the operation.
     pub fn stamp(&self) -> Result<Stamp> {
         let mut stamp = self.plain_stamp()?;
-        stamp.idempotency_key.clone_from(&self.idempotency_key);
+        stamp.idempotency_key = self.journaled_key(self.idempotency_key.as_deref());
         Ok(stamp)
     }
 }

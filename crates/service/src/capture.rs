@@ -7,9 +7,9 @@ use kernel::memory::Scope;
 use crate::Service;
 use crate::caller::Caller;
 use crate::error::Result;
-use crate::intake::capture::learnings;
-use crate::intake::dedup::normal_text;
-use crate::intake::topic;
+use intake::capture::learnings;
+use intake::dedup::normal_text;
+use intake::topic;
 
 impl Service {
     /// Saves each learning once: what the project already knows, at whatever age, is counted and not saved again.

@@ -11,19 +11,19 @@ use kernel::context::RuleAuthors;
 use kernel::grants::Permission;
 use kernel::journal::HeadPatch;
 use kernel::memory::{Body, MemoryId, Millis, Visibility};
-use kernel::{Cortex, ResolvedMemory};
+use kernel::{Cortex, ResolvedMemory, ScrubState};
 use serde_json::Value;
 
 use crate::caller::Caller;
 use crate::details::ProvenanceRequest;
 use crate::embedders::cache_folder;
 use crate::error::{Error, Result};
-use crate::intake::cleaner::IntakeCleaner;
-use crate::intake::topic;
 use crate::normalized_save::{clean_value, normal_kind, scope_of};
 use crate::read::memory_id;
 use crate::save::RACES_MAX;
 use crate::{Service, fields, parse, views};
+use intake::cleaner::IntakeCleaner;
+use intake::topic;
 
 /// True if something is given that makes a new version.
 fn has_new_version(request: &UpdateRequest) -> bool {
@@ -312,5 +312,6 @@ fn deleted(cortex: &Cortex, receipt: &Receipt, id: MemoryId, hard: bool) -> Resu
         seq: receipt.seq,
         at: receipt.at.rfc3339(),
         changed: receipt.changed,
+        pending: hard && cortex.scrub_state() != ScrubState::Done,
     })
 }

@@ -21,11 +21,11 @@ use crate::access::ActorAccess;
 use crate::caller::Caller;
 use crate::default_session::is_default;
 use crate::error::Result;
-use crate::intake::project::alias::Aliases;
 use crate::journal_tail::each_session;
 use crate::normalized_save::scope_of;
 use crate::prompt::{prompt_numbers, prompt_view};
 use crate::{Service, learned, score, session, views};
+use intake::project::alias::Aliases;
 
 const SESSIONS: usize = 5;
 

@@ -50,6 +50,18 @@ impl Delegate {
         &self.last.grant().audience_name
     }
 
+    /// What the owner's grant is known by, whoever has passed a part of it on.
+    pub fn owner_grant(&self) -> Digest {
+        self.chain.first().unwrap_or(&self.last).id()
+    }
+
+    /// A key for retries as it stands in the journal: in a space of the delegate's own, where it neither meets the keys
+    /// of others nor learns which of them were used.
+    pub(crate) fn own_key(&self, key: &str) -> String {
+        let grant = self.last.id();
+        Digest::of("cortex/delegate-retry-key/1", &[grant.as_bytes(), key.as_bytes()]).to_string()
+    }
+
     /// Something that its grants are for, whatever that is.
     pub(crate) fn any_permission(&self) -> Permission {
         self.last.grant().operations.first().copied().unwrap_or(Permission::Read)

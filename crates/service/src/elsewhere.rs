@@ -35,7 +35,7 @@ pub(super) fn joined(
     if answer.hits.is_empty() { instead(&others, project) } else { besides(&others) }
 }
 
-/// "nothing in web, but 7 elsewhere: api (5), docs (2)".
+/// "nothing in web; 7 in other projects: api (5), docs (2) (project: all)".
 fn instead(others: &[Hit], project: &str) -> Option<String> {
     if others.is_empty() {
         return None;
@@ -47,7 +47,7 @@ fn instead(others: &[Hit], project: &str) -> Option<String> {
     let named: Vec<String> = counts.iter().map(|(name, n)| format!("{name} ({n})")).collect();
     let count = others.len();
     Some(format!(
-        "nothing in {project}, but {count} elsewhere: {} (project: all)",
+        "nothing in {project}; {count} in other projects: {} (project: all)",
         named.join(", ")
     ))
 }

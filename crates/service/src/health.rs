@@ -38,8 +38,6 @@ impl Service {
         // Opening refuses an index that another analyzer or model made.
         let cortex = self.home.actor(actor, caller.now()?)?;
         health.file_bytes = cortex.size_bytes()?;
-        let problem = |note: DamageNote| StoreProblem { place: note.place, reason: note.reason };
-        health.damage = cortex.damage().into_iter().map(problem).collect();
         health.scrub = match cortex.scrub_state() {
             ScrubState::Done => None,
             ScrubState::Pending(error) => Some(error.map_or_else(String::new, |e| e.to_string())),
@@ -68,15 +66,17 @@ impl Service {
             return Err(kernel::Error::corrupt("counters", reason).into());
         }
         for seq in (1..=last).rev().take(usize::try_from(LOOKED_AT).unwrap_or(usize::MAX)) {
-            let entry = view.entry(seq)?;
-            let entry = entry
-                .ok_or_else(|| kernel::Error::corrupt(format!("entry {seq}"), "is missing"))?;
-            entry.payload()?;
+            // One that does not read is among the damage below.
+            if let Some(entry) = view.entry(seq)? {
+                entry.payload()?;
+            }
             // A memory has the number of the entry that made it.
             if let Some(head) = MemoryId::new(seq).map(|id| view.head(id)).transpose()?.flatten() {
                 reading.resolve_version(head.id, None)?;
             }
         }
+        let problem = |note: DamageNote| StoreProblem { place: note.place, reason: note.reason };
+        health.damage = cortex.damage().into_iter().map(problem).collect();
         Ok(())
     }
 }

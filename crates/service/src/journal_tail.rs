@@ -12,9 +12,9 @@ use kernel::store::{KeyRange, View};
 use kernel::{Digest, Reading, keys};
 
 use crate::error::Result;
-use crate::intake::dedup::{SaveKey, fingerprint};
-use crate::intake::project::alias::Aliases;
 use crate::prompt::prompt_numbers;
+use intake::dedup::{SaveKey, fingerprint};
+use intake::project::alias::Aliases;
 
 /// Entries looked at when an actor is opened. A window that held more than this remembers the newest of them.
 const BACKLOG_MAX: u64 = 20_000;
@@ -81,9 +81,10 @@ impl JournalTail {
         }
         let mut from = size;
         while from > 0 && size - from < BACKLOG_MAX {
+            // An entry that does not read says nothing of those before it.
             match view.entry(from)? {
-                Some(entry) if entry.at >= since => from -= 1,
-                _ => break,
+                Some(entry) if entry.at < since => break,
+                _ => from -= 1,
             }
         }
         self.seen = from;
@@ -158,7 +159,7 @@ impl JournalTail {
 }
 
 /// Every session, in the order of their names.
-pub(super) fn each_session(view: &View<'_>, visit: &mut dyn FnMut(Session)) -> Result<()> {
+pub fn each_session(view: &View<'_>, visit: &mut dyn FnMut(Session)) -> Result<()> {
     let mut ids = Vec::new();
     view.scan(&KeyRange::prefix(&keys::sessions()), &mut |key, _| {
         ids.push(key.to_vec());

@@ -6,11 +6,9 @@
 //!
 //! - [`caller`]: who asks; `delegate`: whoever acts under grants. [`access`]: how a caller gets at an actor, the owner
 //!   freely, a delegate as far as its grants go.
-//! - [`intake`]: what happens to a text before it becomes a memory; `normalized_save`: a save in the kernel's words.
+//! - `normalized_save`: a save in the kernel's words, after the crate `intake` has seen to its texts.
 //! - [`config`]: what can be set, and where each value came from.
 //! - [`embedders`]: the models one may choose besides the built-in one; `optional_model`: where searches meet them.
-//! - `agent_past`: what coding agents wrote down, as operations. `hooks`: what agents are told without asking, and what
-//!   is kept of their sessions.
 //! - `journal_tail`: a view of the newest journal entries: the dedup window and the live sessions.
 //!
 //! What must stay true: a change is a command that the kernel admits; what is kept beside the kernel
@@ -24,8 +22,8 @@
 
 pub mod access;
 pub mod activity;
-mod agent_past;
 mod archive;
+pub mod asked_before;
 pub mod attenuate;
 pub mod attest;
 mod audit;
@@ -56,10 +54,8 @@ mod grants;
 mod graph;
 mod health;
 mod history;
-mod hooks;
-pub mod intake;
 mod journal;
-mod journal_tail;
+pub mod journal_tail;
 mod learned;
 mod nearness;
 mod newest;
@@ -80,12 +76,13 @@ mod score;
 mod search;
 mod session;
 mod shared_actor;
+pub mod shared_words;
 mod stats;
 mod timeline;
 mod upkeep;
 mod usage;
 pub mod views;
-mod wording;
+pub mod wording;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -104,12 +101,9 @@ use journal_tail::JournalTail;
 use shared_actor::WriteAllowance;
 use usage::PendingUses;
 
-pub use agent_past::FollowScope;
 pub use caller::{Caller, Environment, FixedEnvironment, SystemEnvironment};
 pub use delegate::Delegate;
 pub use error::{Error, Result};
-pub use hooks::{StatedCounts, stated_precision};
-pub use past::{ItemBody, PastItem, SessionSpan, TurnOutline, WorkSpan};
 pub use shared_actor::ActorLimits;
 
 /// Locks that saves of the same thing share, so that two of them never both find it missing.
@@ -173,10 +167,6 @@ pub struct Service {
     states: Mutex<BTreeMap<ActorName, Arc<ActorState>>>,
     /// `None`: only the built-in model is ever used.
     embedders: Option<ActiveEmbedder>,
-    /// What coding agents wrote down.
-    past: agent_past::PastStore,
-    /// What hooks told each session.
-    told: Mutex<hooks::ToldLog>,
 }
 
 /// What is kept in memory about an actor. All of it follows from the journal, or may be lost.
@@ -222,13 +212,14 @@ impl Service {
             let _ = getrandom::fill(&mut key);
             key
         });
-        let options = Options { wait, hooks: hooks(), ledger_key, ..Options::default() };
+        let scratch = std::env::temp_dir().join(format!("cortex-{}", std::process::id()));
+        let read_only_scratch = Some(scratch);
+        let options =
+            Options { wait, hooks: hooks(), ledger_key, read_only_scratch, ..Options::default() };
         let home = Home::new(&folder, options.clone(), HomeLimits::default());
         let states = Mutex::default();
-        let past = agent_past::PastStore::new(&folder);
-        let told = Mutex::new(hooks::ToldLog::new(&folder));
         let limits = ActorLimits::default();
-        Service { folder, home, options, settings, limits, states, embedders: None, past, told }
+        Service { folder, home, options, settings, limits, states, embedders: None }
     }
 
     /// Operations that use the embedder which the home's configuration chooses, and notice when it chooses another.

@@ -4,17 +4,17 @@
 use api::save::SaveRequest;
 use kernel::Digest;
 use kernel::command::Draft;
-use kernel::memory::{Body, Fields, KINDS, MemoryType, Millis, Scope, Visibility};
+use kernel::memory::{Body, Fields, KINDS, MemoryType, Millis, PAGE_KIND, Scope, Visibility};
 use serde_json::Value;
 
 use crate::caller::Caller;
 use crate::details::ProvenanceRequest;
 use crate::error::Result;
-use crate::intake::cleaner::IntakeCleaner;
-use crate::intake::dedup::{SaveKey, fingerprint};
-use crate::intake::redactor::Redactor;
-use crate::intake::{bounds, title, topic, words};
 use crate::{Service, fields, parse};
+use intake::cleaner::IntakeCleaner;
+use intake::dedup::{SaveKey, fingerprint};
+use intake::redactor::Redactor;
+use intake::{bounds, title, topic, words};
 
 /// A save with all its words made fit to be kept.
 pub(super) struct NormalizedSave {
@@ -156,8 +156,10 @@ fn type_note(kind: &str) -> String {
     if KINDS.iter().any(|(known, _)| *known == kind) {
         return String::new();
     }
-    let types = MemoryType::ALL.map(MemoryType::name).join(", ");
-    format!("{kind:?} names none of the types, so this is a Fact; the types are {types}")
+    let words: Vec<&str> =
+        KINDS.map(|(word, _)| word).into_iter().filter(|word| *word != PAGE_KIND).collect();
+    let words = words.join(", ");
+    format!("{kind:?} names none of the types, so this is a Fact; words that do: {words}")
 }
 
 /// `personal` stays, everything else is `project`.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::files::replace_file;
-use crate::intake::project::alias::{ALIASES_MAX, Aliases};
+use intake::project::alias::{ALIASES_MAX, Aliases};
 
 /// Bytes of a table that are read.
 const FILE_BYTES_MAX: u64 = 4 << 20;

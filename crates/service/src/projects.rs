@@ -16,14 +16,11 @@ use kernel::{Digest, Reading, keys};
 
 use crate::caller::Caller;
 use crate::error::{Error, Result};
-use crate::intake::project::alias::Aliases;
-use crate::intake::project::{Project, name};
 use crate::journal_tail::each_session;
 use crate::project_table::ProjectTable;
 use crate::{Service, wording};
-
-/// What a caller says who means every project.
-const ALL: [&str; 2] = ["all", "*"];
+use intake::project::alias::Aliases;
+use intake::project::{Project, name};
 
 impl Service {
     fn table_path(&self, actor: &ActorName) -> PathBuf {
@@ -36,7 +33,7 @@ impl Service {
     }
 
     /// The names that mean another project. A table that cannot be read lets every name stand for itself.
-    pub(super) fn known_aliases(&self, actor: &ActorName) -> Aliases {
+    pub fn known_aliases(&self, actor: &ActorName) -> Aliases {
         self.project_table(actor).unwrap_or_default().aliases
     }
 
@@ -58,7 +55,7 @@ impl Service {
     }
 
     /// The project that is meant by who reads: the one named, else the one that the caller works in.
-    pub(super) fn project(&self, caller: &Caller, named: Option<&str>) -> Option<String> {
+    pub fn project(&self, caller: &Caller, named: Option<&str>) -> Option<String> {
         if let Some(given) = named.or(caller.project.as_deref()) {
             return self.named(&caller.actor, given);
         }
@@ -102,7 +99,7 @@ impl Service {
         default_project: bool,
     ) -> Option<String> {
         match named.map(str::trim).filter(|name| !name.is_empty()) {
-            Some(given) if ALL.iter().any(|all| given.eq_ignore_ascii_case(all)) => None,
+            Some(given) if wording::is_every_project(given) => None,
             Some(given) => self.named(&caller.actor, given),
             None if default_project && caller.delegate.is_none() => self.project(caller, None),
             None => None,

@@ -12,9 +12,9 @@ use kernel::store::{KeyRange, View};
 use crate::Service;
 use crate::caller::Caller;
 use crate::error::{Error, Result};
-use crate::intake::cleaner::IntakeCleaner;
-use crate::intake::project::alias::Aliases;
 use crate::read::memory_id;
+use intake::cleaner::IntakeCleaner;
+use intake::project::alias::Aliases;
 
 impl Service {
     /// The session and the words of the prompt with this number; `None` if it is no prompt, or a memory has the number.

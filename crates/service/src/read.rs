@@ -76,7 +76,8 @@ impl Service {
         let body = found.body.as_ref();
         let text = form.map(|form| render::render(&found.head, &found.version, body, form));
         let rules = self.rule_authors();
-        let memory = views::memory(reading, &found.head, &found.version, &found.usage, body, rules);
+        let uri = reading.uri(&found.head, found.version.n).to_string();
+        let memory = views::memory(uri, &found.head, &found.version, &found.usage, body, rules);
         if !forgotten && !request.quiet {
             self.note_opened(caller, &[id])?;
         }

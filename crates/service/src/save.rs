@@ -16,10 +16,11 @@ use kernel::{Cortex, Digest, Reading, ResolvedMemory, keys};
 use crate::access::again_if_damaged;
 use crate::caller::Caller;
 use crate::error::{Error, Result};
-use crate::intake::dedup::{SaveKey, fingerprint, normal_text};
-use crate::intake::topic;
 use crate::normalized_save::NormalizedSave;
+use crate::shared_words::shares_word;
 use crate::{ActorState, Service, parse, views};
+use intake::dedup::{SaveKey, fingerprint, normal_text};
+use intake::topic;
 
 /// How often a change is made again on top of somebody else's.
 pub(super) const RACES_MAX: u32 = 8;
@@ -38,6 +39,13 @@ const TENTH: usize = 10;
 /// So near that it counts among any number of copies.
 const COPY_PPM: u64 = 900_000;
 
+/// What an answer says besides what was saved: similar memories, a project that may be typed wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Hints {
+    All,
+    None,
+}
+
 /// Files, symbols, packages … that a text names.
 pub(super) fn entities(title: &str, content: &str) -> Vec<EntityView> {
     recall::entities::extract(title, content)
@@ -48,11 +56,20 @@ pub(super) fn entities(title: &str, content: &str) -> Vec<EntityView> {
 
 impl Service {
     pub fn save(&self, caller: &Caller, request: SaveRequest) -> Result<SaveAnswer> {
+        self.save_with(caller, request, Hints::All)
+    }
+
+    /// The same for a program that is told what was saved and no more: nobody waits for what is near it.
+    pub fn save_unhinted(&self, caller: &Caller, request: SaveRequest) -> Result<SaveAnswer> {
+        self.save_with(caller, request, Hints::None)
+    }
+
+    fn save_with(&self, caller: &Caller, request: SaveRequest, hints: Hints) -> Result<SaveAnswer> {
         if caller.delegate.is_some() {
             return self.save_within(caller, &request);
         }
         self.by_copy_first(caller, |caller| {
-            let save = || again_if_damaged(|| self.save_once(caller, &request));
+            let save = || again_if_damaged(|| self.save_once(caller, &request, hints));
             match save() {
                 // The same request may have been answered on another way after its key was looked for. Who looks again
                 // finds its answer, or that the key stands for something else.
@@ -62,7 +79,12 @@ impl Service {
         })
     }
 
-    fn save_once(&self, caller: &Caller, request: &SaveRequest) -> Result<SaveAnswer> {
+    fn save_once(
+        &self,
+        caller: &Caller,
+        request: &SaveRequest,
+        hints: Hints,
+    ) -> Result<SaveAnswer> {
         let mut cortex = self.cortex(caller)?;
         let state = self.state(&caller.actor);
         let mut normalized = self.normalized(caller, request)?;
@@ -103,7 +125,7 @@ impl Service {
             cortex = self.cortex(caller)?;
         }
         let mut answer = self.save_answer(&cortex, status, &receipt, &normalized)?;
-        if status == SaveStatus::Created {
+        if status == SaveStatus::Created && hints == Hints::All {
             // It is on disk; not to know what is near it is no failure of the save.
             answer.similar = self.near(&cortex, &answer).unwrap_or_default();
             // A name that was given may be typed wrong; one with an owner was made to tell repositories apart.
@@ -125,20 +147,28 @@ impl Service {
         let reading = cortex.read()?;
         let found = recall::search::near(&reading, id, project)?;
         let tenth = found.get(TENTH - 1).map_or(0, |(_, nearness)| *nearness);
-        let near = found.into_iter().filter(|(_, nearness)| says_nearly_the_same(*nearness, tenth));
-        near.take(SIMILAR_MAX)
-            .map(|(head, nearness)| {
-                let current = reading.resolve_version(head.id, None)?;
-                Ok(SimilarView {
-                    id: head.id.get(),
-                    title: current.body.map(|body| body.title).unwrap_or_default(),
-                    memory_type: head.memory_type.name().to_owned(),
-                    created_at: head.created.rfc3339(),
-                    kind: head.kind,
-                    nearness: parse::from_ppm(u32::try_from(nearness).unwrap_or(u32::MAX)),
-                })
-            })
-            .collect()
+        let body = |id| Ok::<_, Error>(reading.resolve_version(id, None)?.body);
+        let text = |body: &Body| format!("{} {}", body.title, body.content);
+        let own = body(id)?.map(|body| text(&body)).unwrap_or_default();
+        let mut near = Vec::new();
+        for (head, nearness) in found {
+            if near.len() == SIMILAR_MAX || !says_nearly_the_same(nearness, tenth) {
+                break;
+            }
+            // Texts of one form are near each other; what they are about may have no word in common.
+            let Some(body) = body(head.id)?.filter(|body| shares_word(&own, &text(body))) else {
+                continue;
+            };
+            near.push(SimilarView {
+                id: head.id.get(),
+                title: body.title,
+                memory_type: head.memory_type.name().to_owned(),
+                created_at: head.created.rfc3339(),
+                kind: head.kind,
+                nearness: parse::from_ppm(u32::try_from(nearness).unwrap_or(u32::MAX)),
+            });
+        }
+        Ok(near)
     }
 
     /// A delegate's save: a new memory as its grant allows it. What else is there is not looked at, so that the answer
@@ -161,8 +191,9 @@ impl Service {
         normalized: &NormalizedSave,
     ) -> Result<Option<SaveAnswer>> {
         let Some(key) = &caller.idempotency_key else { return Ok(None) };
+        let Some(kept) = caller.journaled_key(Some(key)) else { return Ok(None) };
         let reading = cortex.read()?;
-        let Some(record) = reading.view().idempotency(key)? else { return Ok(None) };
+        let Some(record) = reading.view().idempotency(&kept)? else { return Ok(None) };
         let conflict = || Error::from(kernel::Error::IdempotencyConflict(key.clone()));
         let (Some(id), Some(version)) = (record.id, record.version) else { return Err(conflict()) };
         let before = reading.resolve_version(id, Some(version))?;

@@ -63,7 +63,7 @@ impl Service {
     fn submission(&self, caller: &Caller, cortex: &Cortex, save: &KeyedSave) -> Result<Submission> {
         let draft = self.draft(caller, &save.save)?;
         let mut stamp = caller.plain_stamp()?;
-        stamp.idempotency_key.clone_from(&save.idempotency_key);
+        stamp.idempotency_key = caller.journaled_key(save.idempotency_key.as_deref());
         let command = Command::Write(Box::new(draft));
         let digest = command.request_digest(Salt::NONE);
         let authority = self.authority(caller, cortex, Permission::Write, digest)?;

@@ -14,6 +14,9 @@ use crate::parse::from_ppm;
 use crate::read::memory_id;
 use crate::{Service, views};
 
+/// Links to a memory that are looked at one by one for a delegate; a score counts far fewer.
+const EDGES_COUNTED_MAX: usize = 256;
+
 /// The score in thousandths. What was imported is as old as it was at its origin.
 pub(super) fn thousandths(head: &Head, happened: Millis, usage: &Usage, now: Millis) -> u32 {
     importance_score(
@@ -51,7 +54,15 @@ impl Service {
         if !views::is_live(&head) {
             return Err(Error::missing("memory", id));
         }
-        let usage = view.usage(id)?;
+        let mut usage = view.usage(id)?;
+        if access.authority.is_some() {
+            // Links from memories that a delegate does not see would tell it that they are there.
+            let mut seen = 0;
+            for edge in view.edges_in(id, EDGES_COUNTED_MAX)? {
+                seen += u32::from(view.head(edge.src)?.is_some_and(|head| access.sees(&head)));
+            }
+            usage.edges_in = seen;
+        }
         let happened = views::when_happened(&view, &head)?;
         let signals = Signals::of(&head, &usage, None);
         let seen = factors(&signals, now.get());

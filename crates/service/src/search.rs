@@ -6,7 +6,7 @@ use api::search::{
 use kernel::context::RuleAuthors;
 use kernel::find::Standing;
 use kernel::grants::Permission;
-use kernel::memory::{MemoryId, MemoryType};
+use kernel::memory::{Body, MemoryId, MemoryType};
 use kernel::{Reading, render};
 use recall::ranker::{AnswerLevel, FeatureRow, Ranker};
 use recall::search::{Arm, Hit, HitOrder, LIMIT_MAX, LinkedMemory, SearchQuery, SpeakerBoost};
@@ -17,7 +17,7 @@ use crate::embedders::active::QuestionContext;
 use crate::error::{Error, Result};
 use crate::normalized_save::{normal_kind, scope_of};
 use crate::read::memory_id;
-use crate::{Service, elsewhere, learned, newest, parse, put_away, views, wording};
+use crate::{Service, asked_before, elsewhere, learned, newest, parse, put_away, views, wording};
 
 /// Hits that are noted as shown per search.
 const NOTED_MAX: usize = 10;
@@ -100,6 +100,7 @@ impl Service {
                     recall::search::search(reading, access.gate(), &query, now)?
                 };
                 learned::order(&reading.view(), &mut found.hits, now)?;
+                asked_before::set_back(&mut found, &query.text);
                 found
             }
         };
@@ -155,9 +156,15 @@ impl Service {
             hits: answer
                 .hits
                 .iter()
-                .map(|hit| HitView {
+                .enumerate()
+                .map(|(place, hit)| HitView {
                     reasons: reasons(request.explain, hit, &answer.typical),
-                    level: if is_asked { level_name(hit) } else { String::new() },
+                    level: match (is_asked, place) {
+                        (false, _) => String::new(),
+                        // That something answers is judged by what leads.
+                        (true, 0) => level_of(hit).max(answer.answerable.level).name().to_owned(),
+                        (true, _) => level_of(hit).name().to_owned(),
+                    },
                     ..hit_view(reading, hit, model.as_ref(), self.rule_authors())
                 })
                 .collect(),
@@ -221,7 +228,7 @@ fn hit_view(reading: &Reading, hit: &Hit, model: Option<&String>, rules: RuleAut
         updated_at: hit.head.updated.rfc3339(),
         happened_at: views::happened_at(&hit.head, &hit.version, body),
         uri: reading.uri(&hit.head, hit.version.n).to_string(),
-        preview: wording::shortened(&hit.preview, 300),
+        preview: wording::shortened(beyond_title(&hit.preview, body), 300),
         cut: !hit.preview.contains(&whole),
         rank: f64::from(hit.relevance) / 1_000.0,
         relevance: hit.relevance,
@@ -239,6 +246,14 @@ fn hit_view(reading: &Reading, hit: &Hit, model: Option<&String>, rules: RuleAut
     }
 }
 
+/// A preview without the title that it begins with: the hit has it already.
+fn beyond_title<'p>(preview: &'p str, body: Option<&Body>) -> &'p str {
+    let title = body.map(|body| wording::on_one_line(&body.title)).unwrap_or_default();
+    let title = title.trim_end_matches(['…', '.']);
+    let rest = preview.strip_prefix(title).and_then(|rest| rest.strip_prefix(". "));
+    rest.filter(|_| !title.is_empty()).unwrap_or(preview)
+}
+
 /// The features that moved a hit most, if they were asked for.
 fn reasons(explain: bool, hit: &Hit, typical: &FeatureRow) -> Vec<ReasonView> {
     let Some(signals) = hit.signals.as_ref().filter(|_| explain) else { return Vec::new() };
@@ -253,8 +268,8 @@ fn reasons(explain: bool, hit: &Hit, typical: &FeatureRow) -> Vec<ReasonView> {
 }
 
 /// In a word how likely a hit answers. What is listed at all is at least weak.
-fn level_name(hit: &Hit) -> String {
-    Ranker::shared().level(hit.relevance).max(AnswerLevel::Weak).name().to_owned()
+fn level_of(hit: &Hit) -> AnswerLevel {
+    Ranker::shared().level(hit.relevance).max(AnswerLevel::Weak)
 }
 
 fn standing_name(standing: Standing) -> String {

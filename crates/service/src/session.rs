@@ -14,10 +14,10 @@ use kernel::store::View;
 use crate::caller::Caller;
 use crate::default_session::default_id;
 use crate::error::{Error, Result};
-use crate::intake::cleaner::IntakeCleaner;
-use crate::intake::project::alias::Aliases;
 use crate::journal_tail::each_session;
 use crate::{ActorState, Service};
+use intake::cleaner::IntakeCleaner;
+use intake::project::alias::Aliases;
 
 impl Service {
     /// Starts a session. Starting one that lives, or that has ended, changes nothing; the answer says which.

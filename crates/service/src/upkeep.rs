@@ -14,8 +14,8 @@ use api::upkeep::{
 use kernel::Cortex;
 use kernel::command::Command;
 use kernel::journal::Manifest;
-use recall::analyze::Language;
 use recall::language;
+use text::analyze::Language;
 
 use crate::Service;
 use crate::access::only_owner;

@@ -34,8 +34,9 @@ pub fn edge_view(edge: &Edge) -> EdgeView {
     }
 }
 
-pub(super) fn memory(
-    reading: &Reading,
+/// A memory as every answer shows it.
+pub fn memory(
+    uri: String,
     head: &Head,
     version: &Version,
     usage: &Usage,
@@ -54,7 +55,7 @@ pub(super) fn memory(
         created_at: head.created.rfc3339(),
         updated_at: head.updated.rfc3339(),
         happened_at: happened_at(head, version, body),
-        uri: reading.uri(head, version.n).to_string(),
+        uri,
         memory_type: head.memory_type.name().to_owned(),
         version: version.n,
         latest: head.version,
@@ -86,7 +87,7 @@ pub(super) fn memory(
 }
 
 /// When what a memory says happened: what its event says, else since when it is true, else when it was recorded.
-pub(super) fn happened(head: &Head, version: &Version, body: Option<&Body>) -> Millis {
+pub fn happened(head: &Head, version: &Version, body: Option<&Body>) -> Millis {
     let told = match body.map(|body| &body.fields) {
         Some(Fields::Event(event)) => event.happened_at,
         _ => None,
@@ -111,7 +112,7 @@ pub(super) fn happened_at(head: &Head, version: &Version, body: Option<&Body>) -
 }
 
 /// Who wrote a version.
-pub(super) fn author(version: &Version) -> Author {
+pub fn author(version: &Version) -> Author {
     let provenance = &version.provenance;
     Author::of(provenance.source.name(), provenance.origin.as_deref())
 }
@@ -125,7 +126,8 @@ pub fn pinned(pinned: &PinnedVersion) -> String {
 pub(super) fn current(reading: &Reading, id: MemoryId, rules: RuleAuthors) -> Result<Memory> {
     let resolved = reading.resolve_version(id, None)?;
     let body = resolved.body.as_ref();
-    Ok(memory(reading, &resolved.head, &resolved.version, &resolved.usage, body, rules))
+    let uri = reading.uri(&resolved.head, resolved.version.n).to_string();
+    Ok(memory(uri, &resolved.head, &resolved.version, &resolved.usage, body, rules))
 }
 
 /// A memory in one line, with at most `chars` characters of what it says.
@@ -159,6 +161,6 @@ pub(super) fn brief(
 }
 
 /// In sight: neither forgotten, erased nor archived.
-pub(super) fn is_live(head: &Head) -> bool {
+pub fn is_live(head: &Head) -> bool {
     head.tombstone.is_none() && !head.erased && !head.archived
 }

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::intake::project::file_system::{DiskFiles, FileSystem as _};
-use crate::intake::project::{Place, Project, Source, name, resolve};
+use intake::project::file_system::{DiskFiles, FileSystem as _};
+use intake::project::{Place, Project, Source, name, resolve};
 
 /// A project's name in its one spelling.
 pub(super) fn normal_project(given: &str) -> Option<String> {
@@ -19,13 +19,18 @@ pub(super) fn project_of(cwd: &Path, home: Option<&Path>, store: &Path) -> Optio
     (!is_store).then_some(project)
 }
 
+/// Whether whoever names a project so means every one.
+pub fn is_every_project(given: &str) -> bool {
+    ["all", "*"].iter().any(|all| given.eq_ignore_ascii_case(all))
+}
+
 /// Every run of white space one space.
 pub(super) fn on_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// At most `max` characters on one line, with an ellipsis among them where something is left out.
-pub(super) fn shortened(text: &str, max: usize) -> String {
+pub fn shortened(text: &str, max: usize) -> String {
     let flat = on_one_line(text);
     let ellipsis = "...";
     if flat.chars().count() <= max {

@@ -94,7 +94,7 @@ fn a_word_that_names_no_type_is_told_and_a_known_one_is_not() {
     let saved = home.save("banana", "Yellow", "It is yellow");
     assert_eq!(saved.memory_type, "Fact");
     assert!(saved.type_note.contains("\"banana\" names none of the types"), "{saved:?}");
-    assert!(saved.type_note.contains("ArtifactRef"), "the types are named: {saved:?}");
+    assert!(saved.type_note.contains("decision, architecture"), "words are named: {saved:?}");
     assert_eq!(home.save("bugfix", "Green", "It is green").type_note, "");
     let typed = SaveRequest {
         title: "Blue".into(),

@@ -1,5 +1,6 @@
 //! Errors of this crate as operations tell them: the same code, whose fault it is, and what to do.
 
+use api::run::RunRejection;
 use api::{Error, ErrorCode, Fault};
 
 use crate::NameError;
@@ -34,6 +35,12 @@ impl From<BusClientError> for Error {
 impl From<NameError> for Error {
     fn from(error: NameError) -> Error {
         Error::new(ErrorCode::named(error.code()), Fault::Caller, error.to_string())
+    }
+}
+
+impl From<NameError> for RunRejection {
+    fn from(error: NameError) -> RunRejection {
+        RunRejection::new(error.code(), error.to_string())
     }
 }
 

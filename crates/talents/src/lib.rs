@@ -1,20 +1,17 @@
-//! Talents run as supervised processes, and everything they do is on disk and on the bus.
+//! What talents are and when they are wanted: their files, the chronicle of days they read and write, schedules,
+//! triggers, what a run may reach, and the bus on which everything that acts is told.
 //!
-//! A run is asked for on the bus, owned by one task from its first line to its last, and ends with exactly one
-//! terminal event. This crate knows processes, files and sockets; `llm` asks the models; it does not know the
-//! memory: the tools a talent may use come in as a trait, and what a finished run teaches goes out as an event.
+//! Which day or event asks for which run is decided here, and nothing is run here: `runs` does that. This crate does
+//! not know the memory either.
 
 mod api_error;
 pub mod bus;
-pub mod bus_server;
 pub mod chronicle;
 pub mod clock;
 pub mod confine;
-mod digests;
+pub mod digests;
 pub mod layout;
 pub mod names;
-pub mod process;
-pub mod runner;
 pub mod supervisor;
 pub mod talent_files;
 pub mod think;

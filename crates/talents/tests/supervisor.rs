@@ -12,8 +12,8 @@ use talents::Day;
 use talents::bus::{BusFilter, BusMessage, BusSettings, Delivery, Hub, Subscription};
 use talents::clock::{Clock, Jitter, SystemClock, Timing};
 use talents::supervisor::{
-    Calendar, DaySchedule, DayWorker, SeenDay, ServiceCommand, ServiceHealth, ServiceWork,
-    SupervisedService, Supervisor, SupervisorSettings,
+    Calendar, DayProblem, DaySchedule, DayWorker, SeenDay, ServiceCommand, ServiceHealth,
+    ServiceWork, SupervisedService, Supervisor, SupervisorSettings,
 };
 use tokio::sync::watch;
 
@@ -214,16 +214,20 @@ impl DayWorker for Chronicle {
         Box::pin(async move { Ok(days.into_iter().map(seen).collect()) })
     }
 
-    fn work(&self, day: Day, is_over: bool) -> BoxFuture<'_, Result<(), String>> {
+    fn work(&self, day: Day, is_over: bool) -> BoxFuture<'_, Result<(), DayProblem>> {
         Box::pin(async move {
             if self.failing.load(Ordering::SeqCst) > 0 {
                 self.failing.fetch_sub(1, Ordering::SeqCst);
-                return Err("no provider".to_owned());
+                return Err("no provider".to_owned().into());
             }
             let mark = if is_over { "" } else { " open" };
             self.done.lock().expect("no panic").push(format!("{day}{mark}"));
             Ok(())
         })
+    }
+
+    fn is_done(&self, _day: Day, _is_over: bool) -> BoxFuture<'_, bool> {
+        Box::pin(async { false })
     }
 
     fn readiness(&self) -> BoxFuture<'_, String> {
@@ -296,15 +300,17 @@ async fn days_are_worked_on_as_they_come_and_again_when_late_data_does() {
     let first = days(&path, "2026-03-27T12:00:00Z");
     let stop = first.run();
     first.put("20260320", "before the home was there");
+    // A home that is new begins with the day before.
+    first.put("20260326", "yesterday");
     first.put("20260327", "a");
-    first.has_done(&["20260327 open"]).await;
+    first.has_done(&["20260326", "20260327 open"]).await;
     // 23:30 in Berlin, then 00:10.
     first.set("2026-03-27T22:30:00Z");
     tokio::time::sleep(Duration::from_mins(2)).await;
     first.set("2026-03-27T23:10:00Z");
-    first.has_done(&["20260327 open", "20260327"]).await;
+    first.has_done(&["20260326", "20260327 open", "20260327"]).await;
     first.put("20260327", "late");
-    first.has_done(&["20260327 open", "20260327", "20260327"]).await;
+    first.has_done(&["20260326", "20260327 open", "20260327", "20260327"]).await;
     stop.send_replace(true);
     drop(first);
 

@@ -253,7 +253,7 @@ fn observation(system: &str, row: &Row) -> std::result::Result<MemoryRecord, Bad
         version,
         updated: row.time(11),
         forgotten: deleted,
-        usage: None,
+        ..MemoryRecord::default()
     })
 }
 

@@ -174,7 +174,7 @@ pub(super) fn store_name(reading: &Reading) -> Result<Option<String>> {
 
 /// The origin of what an earlier import wrote.
 pub(super) fn origin_of(reading: &Reading, seq: u64) -> Result<Option<String>> {
-    let entry = unless_damaged(reading.view().entry(seq))?;
+    let entry = reading.view().entry(seq)?;
     let key = entry.and_then(|entry| entry.idempotency).map(|made| made.key);
     Ok(key.as_deref().and_then(origin::of_key).map(str::to_owned))
 }

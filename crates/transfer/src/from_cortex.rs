@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::dates;
 use crate::export_line::{EndLine, ExportLine, FORMAT, MemoryLine, SYSTEM, VersionLine};
-use crate::normalize::{Normalizer, Rest};
+use crate::normalize::{Normalizer, Rest, Standing};
 use crate::origin::origin;
 use crate::record::{
     EdgeRecord, ForgottenRecord, HeadRecord, PromptRecord, SessionRecord, UsageRecord,
@@ -170,7 +170,8 @@ impl Reader {
             normalizer.skip(what, "it has no version");
             return Ok(());
         };
-        if !normalizer.first(&what, &origin, head, updated.is_some(), true, version_of(first)?)? {
+        let standing = Standing { early: updated.is_some(), frozen: true, is_copy: false };
+        if !normalizer.first(&what, &origin, head, standing, version_of(first)?)? {
             return Ok(());
         }
         self.current = Some(Current { id: line.id, origin, memory_type, what: what.clone(), rest });

@@ -48,6 +48,11 @@ pub fn import(
     reading: &mut TransferProgress<'_>,
     writing: &mut TransferProgress<'_>,
 ) -> Result<ImportReport> {
+    let found = std::fs::metadata(path).map_err(|error| Error::file(path, error))?;
+    if !found.is_file() && !found.is_dir() {
+        // Whoever opens a pipe waits for somebody who writes, perhaps without end; a device has no end.
+        return Err(Error::source(path, "is neither a file nor a folder"));
+    }
     let format = match format {
         Some(format) => format,
         None => detect(path)?,

@@ -10,6 +10,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
+use serde_json::Map;
+
 use crate::clean;
 use crate::dates;
 use crate::markdown::{Front, split};
@@ -116,20 +118,32 @@ fn note(
         front.text(&["cortex_origin"]).unwrap_or_else(|| origin(SYSTEM, &format!("{vault}/{id}")));
     let body = without_heading(body, &title);
     let marks = marks(body);
+    let is_ours = front.text(&["cortex_origin"]).is_some();
     // The links that an export puts below a text are edges, and no part of it.
-    let body =
-        if front.text(&["cortex_origin"]).is_some() { without_relations(body) } else { body };
-    let head = head(&front, &marks);
+    let body = if is_ours { without_relations(body) } else { body };
+    let head = head(&front, &marks, is_ours);
+    let mut fields = if is_ours { front.json_below("field_") } else { Map::new() };
+    // It names memories by their numbers, which mean others elsewhere.
+    fields.remove("evidence");
     let version = VersionRecord {
         title: title.clone(),
         content: body.trim().to_owned(),
+        fields,
+        valid_from: date(&front, &["valid_from"]).filter(|_| is_ours),
+        valid_until: date(&front, &["valid_until"]).filter(|_| is_ours),
         created: date(&front, &["created", "created_at", "date"]).or_else(|| modified(file)),
         expires: date(&front, &["expires"]),
         ..VersionRecord::default()
     };
     let updated = date(&front, &["modified", "updated", "updated_at", "last_modified"]);
-    let record =
-        MemoryRecord { origin: from.clone(), head, version, updated, ..MemoryRecord::default() };
+    let record = MemoryRecord {
+        origin: from.clone(),
+        head,
+        version,
+        updated,
+        is_copy: is_ours,
+        ..MemoryRecord::default()
+    };
     if !normalizer.memory(what, record)? {
         return Ok(());
     }
@@ -153,10 +167,11 @@ fn note(
     Ok(())
 }
 
-fn head(front: &Front, marks: &Marks) -> HeadRecord {
+fn head(front: &Front, marks: &Marks, is_ours: bool) -> HeadRecord {
     let yes = |key: &str| front.text(&[key]).is_some_and(|text| text == "true");
     HeadRecord {
         kind: Some(front.text(&["kind", "type"]).unwrap_or_else(|| "note".into())),
+        memory_type: front.text(&["type"]).filter(|_| is_ours),
         project: front.text(&["project"]),
         scope: front.text(&["scope"]).filter(|scope| scope == "personal"),
         pinned: yes("pinned"),

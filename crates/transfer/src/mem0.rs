@@ -157,7 +157,7 @@ impl Reader {
             version,
             updated: dates::value(value.get("updated_at")),
             forgotten,
-            usage: None,
+            ..MemoryRecord::default()
         };
         normalizer.memory(&what, record)?;
         Ok(())

@@ -15,9 +15,9 @@ use crate::report;
 use crate::staging::StagingDatabase;
 use crate::{Result, TransferProgress};
 use api::transfer::ImportReport;
+use intake::project::name::from_given;
+use intake::redactor::{Redactor, check_something_left};
 use service::fields;
-use service::intake::project::name::from_given;
-use service::intake::redactor::{Redactor, check_something_left};
 
 pub(super) struct Normalizer<'s> {
     pub(super) staging: &'s StagingDatabase,
@@ -29,6 +29,17 @@ pub(super) struct Normalizer<'s> {
     /// Names are kept as they are: they come from a store like ours.
     pub(super) verbatim: bool,
     pub(super) progress: &'s mut TransferProgress<'s>,
+}
+
+/// How a memory stands to its origin and to what may be here already.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Standing {
+    /// The rest of its head comes later.
+    pub(super) early: bool,
+    /// The origin never changes a version.
+    pub(super) frozen: bool,
+    /// It was exported from a store of ours.
+    pub(super) is_copy: bool,
 }
 
 /// What follows the versions of a memory.
@@ -64,7 +75,8 @@ impl Normalizer<'_> {
 
     /// A memory of another tool, with one version. `what` names it in the report. False: it was left out.
     pub(super) fn memory(&mut self, what: &str, record: MemoryRecord) -> Result<bool> {
-        let MemoryRecord { origin, mut head, mut version, updated, forgotten, usage } = record;
+        let MemoryRecord { origin, mut head, mut version, updated, forgotten, usage, is_copy } =
+            record;
         self.tidy_head(&mut head);
         let Some((title, content)) =
             clean::title_and_content(Some(&version.title), &version.content)
@@ -76,11 +88,14 @@ impl Normalizer<'_> {
         version.source = Some("imported".into());
         version.origin = Some(origin.clone());
         version.valid_from = version.valid_from.or(version.created);
-        date_events(&head, &mut version);
+        if !is_copy {
+            date_events(&head, &mut version);
+        }
         let last = version.created;
         let updated = updated.filter(|updated| Some(*updated) > last);
         let rest = Rest { head: head.clone(), last, updated, forgotten, usage };
-        if !self.first(what, &origin, head, updated.is_some(), false, version)? {
+        let standing = Standing { early: updated.is_some(), frozen: false, is_copy };
+        if !self.first(what, &origin, head, standing, version)? {
             return Ok(false);
         }
         self.rest(what, &origin, rest)?;
@@ -93,8 +108,7 @@ impl Normalizer<'_> {
         what: &str,
         origin: &str,
         head: HeadRecord,
-        early: bool,
-        frozen: bool,
+        standing: Standing,
         mut version: VersionRecord,
     ) -> Result<bool> {
         if !self.tidy_version(what, memory_type(&head), &mut version) {
@@ -110,8 +124,9 @@ impl Normalizer<'_> {
             &Step::First {
                 origin,
                 head: Box::new(head),
-                early,
-                frozen,
+                early: standing.early,
+                frozen: standing.frozen,
+                is_copy: standing.is_copy,
                 version: Box::new(version),
             },
         )?;

@@ -15,6 +15,8 @@ pub(super) struct MemoryRecord {
     pub(super) updated: Option<i64>,
     pub(super) forgotten: Option<ForgottenRecord>,
     pub(super) usage: Option<UsageRecord>,
+    /// It was exported from a store of ours, which may be this one.
+    pub(super) is_copy: bool,
 }
 
 /// What a head holds besides what follows from the rest.
@@ -146,6 +148,8 @@ pub(super) enum Step {
         early: bool,
         /// The origin never changes a version, so one that is here need not be compared.
         frozen: bool,
+        /// A copy of what may be here: only what somebody edited in it is new.
+        is_copy: bool,
         version: Box<VersionRecord>,
     },
     /// A later version of a memory whose versions never change.

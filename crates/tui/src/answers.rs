@@ -31,7 +31,7 @@ impl State {
         if self.home.decision.deliver(ticket, &mut answer) {
             return self.decided();
         }
-        let slots: [&mut dyn Slot; 9] = [
+        let slots: [&mut dyn Slot; 13] = [
             &mut self.home.stats,
             &mut self.home.approvals,
             &mut self.home.status,
@@ -41,6 +41,10 @@ impl State {
             &mut self.projects.load,
             &mut self.archive.archived.load,
             &mut self.archive.forgotten.load,
+            &mut self.mind.jobs,
+            &mut self.mind.audit,
+            &mut self.mind.changes,
+            &mut self.mind.runs,
         ];
         for slot in slots {
             if slot.deliver(ticket, &mut answer) {
@@ -105,6 +109,8 @@ impl State {
         }
         let length = self.projects.load.value().map_or(0, |answer| answer.projects.len());
         self.projects.list.to(self.projects.list.selected, length);
+        let length = self.mind.rows().len();
+        self.mind.list.to(self.mind.list.selected, length);
     }
 
     /// A search was answered. If the line says something else by now, the answer is dropped and the new question asked.
@@ -166,7 +172,8 @@ impl State {
         let is_stale = match self.pages.last() {
             Some(Page::Memory(page)) => changes.contains(&Some(page.id)),
             Some(Page::Timeline(_)) => false,
-            _ => !changes.is_empty() && self.tab != Tab::Activity,
+            // An audit reads everything, so it is made when somebody looks or asks again, not at every save.
+            _ => !changes.is_empty() && !matches!(self.tab, Tab::Activity | Tab::Mind),
         };
         if is_stale { self.ask_shown() } else { Vec::new() }
     }

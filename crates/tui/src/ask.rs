@@ -7,12 +7,17 @@ use serde::{Deserialize, Serialize};
 
 use api::Operation;
 use api::activity::{ActivityAnswer, ActivityRequest};
+use api::audit::{AuditAnswer, AuditRequest};
 use api::change::{
     ArchiveRequest, ChangeAnswer, DeleteAnswer, DeleteRequest, PinRequest, RestoreRequest,
     UpdateRequest,
 };
 use api::graph::{GraphAnswer, GraphRequest};
-use api::hands::{ApprovalView, ApprovalsAnswer, ApprovalsRequest, DecideRequest};
+use api::hands::{
+    ApprovalView, ApprovalsAnswer, ApprovalsRequest, DecideRequest, TalentRunsAnswer,
+    TalentRunsRequest,
+};
+use api::mind::{JobsAnswer, JobsRequest, RunsAnswer, RunsRequest};
 use api::proof::{ProveAnswer, ProveRequest};
 use api::read::{GetAnswer, GetRequest, ListAnswer, ListRequest};
 use api::search::{SearchAnswer, SearchRequest};
@@ -97,6 +102,10 @@ asks! {
     Activity: ActivityRequest => ActivityAnswer;
     Approvals: ApprovalsRequest => ApprovalsAnswer;
     Decide: DecideRequest => ApprovalView;
+    Audit: AuditRequest => AuditAnswer;
+    Jobs: JobsRequest => JobsAnswer;
+    Changes: RunsRequest => RunsAnswer;
+    Runs: TalentRunsRequest => TalentRunsAnswer;
 }
 
 impl FromAnswer for StatusView {

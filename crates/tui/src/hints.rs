@@ -22,7 +22,7 @@ pub(super) const HELP: &[(&str, &[(&str, &str)])] = &[
     (
         "Everywhere",
         &[
-            ("1 – 6", "Home, Search, Sessions, Projects, Archive, Activity"),
+            ("1 – 7", "Home, Search, Sessions, Projects, Archive, Live, Mind"),
             ("/", "search"),
             ("j k ↑ ↓", "move; PgUp PgDn Home End move further"),
             ("enter", "open what is selected"),
@@ -138,7 +138,7 @@ impl State {
                         hint(KeyCode::F(1), "F1", "help"),
                     ];
                 }
-                Tab::Sessions | Tab::Projects | Tab::Activity => {
+                Tab::Sessions | Tab::Projects | Tab::Activity | Tab::Mind => {
                     vec![open, letter('/', "/", "search")]
                 }
                 Tab::Archive => {

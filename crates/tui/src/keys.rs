@@ -120,7 +120,7 @@ impl State {
             KeyCode::Char('?') => self.help = Some(0),
             KeyCode::Char('q') if self.pages.is_empty() => self.over = true,
             KeyCode::Char('q') | KeyCode::Esc | KeyCode::Backspace => return self.back(),
-            KeyCode::Char(digit @ '1'..='6') => {
+            KeyCode::Char(digit @ '1'..='7') => {
                 let place = digit as usize - '1' as usize;
                 return self.go(Tab::ALL[place]);
             }
@@ -367,7 +367,7 @@ impl State {
                 Tab::Home => self.home.on_sessions = !self.home.on_sessions,
                 Tab::Archive => self.archive.on_forgotten = !self.archive.on_forgotten,
                 Tab::Search => self.search.typing = true,
-                Tab::Sessions | Tab::Projects | Tab::Activity => {}
+                Tab::Sessions | Tab::Projects | Tab::Activity | Tab::Mind => {}
             },
         }
         Vec::new()

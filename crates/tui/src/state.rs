@@ -11,9 +11,11 @@ use ratatui::layout::Rect;
 use crate::ask::{Answer, Ask, Change, ChangeReport, Load, OldText, Request, Ticket, Tickets};
 use crate::list::{List, Memories, Sessions};
 use crate::page::Page;
-use crate::tabs::{Archive, Feed, Home, Projects, Search};
+use crate::tabs::{Archive, Feed, Home, Mind, Projects, Search};
 use api::activity::ActivityRequest;
-use api::hands::ApprovalsRequest;
+use api::audit::AuditRequest;
+use api::hands::{ApprovalsRequest, TalentRunsRequest};
+use api::mind::{JobsRequest, RunsRequest};
 use api::read::ListRequest;
 use api::search::SearchRequest;
 use api::stats::{ProjectsRequest, StatsRequest};
@@ -40,11 +42,19 @@ pub(super) enum Tab {
     Projects,
     Archive,
     Activity,
+    Mind,
 }
 
 impl Tab {
-    pub(super) const ALL: [Tab; 6] =
-        [Tab::Home, Tab::Search, Tab::Sessions, Tab::Projects, Tab::Archive, Tab::Activity];
+    pub(super) const ALL: [Tab; 7] = [
+        Tab::Home,
+        Tab::Search,
+        Tab::Sessions,
+        Tab::Projects,
+        Tab::Archive,
+        Tab::Activity,
+        Tab::Mind,
+    ];
 
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -53,7 +63,8 @@ impl Tab {
             Tab::Sessions => "Sessions",
             Tab::Projects => "Projects",
             Tab::Archive => "Archive",
-            Tab::Activity => "Activity",
+            Tab::Activity => "Live",
+            Tab::Mind => "Mind",
         }
     }
 }
@@ -137,6 +148,7 @@ pub(super) struct State {
     pub(super) projects: Projects,
     pub(super) archive: Archive,
     pub(super) feed: Feed,
+    pub(super) mind: Mind,
     pub(super) change: Load<ChangeReport>,
     /// What takes back the change that is on its way; absent for one that takes back itself.
     pub(super) way_back: Option<Change>,
@@ -216,6 +228,12 @@ impl State {
                 vec![self.archive.archived.ask(tickets), self.archive.forgotten.ask(tickets)]
             }
             Tab::Activity => self.ask_feed().into_iter().collect(),
+            Tab::Mind => vec![
+                self.mind.jobs.ask(tickets, Ask::Jobs(JobsRequest {})),
+                self.mind.audit.ask(tickets, Ask::Audit(AuditRequest::default())),
+                self.mind.changes.ask(tickets, Ask::Changes(RunsRequest::default())),
+                self.mind.runs.ask(tickets, Ask::Runs(TalentRunsRequest::default())),
+            ],
         }
     }
 
@@ -325,6 +343,10 @@ impl State {
                 Some((&mut shown.list, length))
             }
             Tab::Activity => Some((&mut self.feed.list, self.feed.entries.len())),
+            Tab::Mind => {
+                let length = self.mind.rows().len();
+                Some((&mut self.mind.list, length))
+            }
         }
     }
 
@@ -342,7 +364,7 @@ impl State {
             Tab::Home => self.home.recent.more(tickets),
             Tab::Sessions => self.sessions.more(tickets),
             Tab::Archive => self.archive.shown_mut().more(tickets),
-            Tab::Search | Tab::Projects | Tab::Activity => None,
+            Tab::Search | Tab::Projects | Tab::Activity | Tab::Mind => None,
         }
     }
 
@@ -365,6 +387,7 @@ impl State {
                 let entry = self.feed.entries.get(self.feed.list.selected)?;
                 entry.memory_id.map(|id| (id, entry.summary.clone()))
             }
+            Tab::Mind => self.mind.memory(),
             Tab::Home | Tab::Sessions | Tab::Projects => None,
         }
     }

@@ -4,7 +4,9 @@ use crate::ask::{Load, StatusView};
 use crate::input::Input;
 use crate::list::{List, Memories, Sessions};
 use api::activity::{ActivityAnswer, EntryView};
-use api::hands::{ApprovalState, ApprovalView, ApprovalsAnswer};
+use api::audit::{AuditAnswer, ExampleView, FindingView};
+use api::hands::{ApprovalState, ApprovalView, ApprovalsAnswer, TalentRunView, TalentRunsAnswer};
+use api::mind::{JobView, JobsAnswer, RunLineView, RunsAnswer};
 use api::search::{SearchAnswer, SearchRequest};
 use api::stats::{ProjectsAnswer, StatsAnswer};
 
@@ -76,4 +78,66 @@ pub(super) struct Feed {
     /// Entries up to this one were there when the interface started.
     pub(super) old: u64,
     pub(super) list: List,
+}
+
+/// What tends the memory: its jobs, what needs attention, what was changed, and what talents did.
+#[derive(Debug, Default)]
+pub(super) struct Mind {
+    pub(super) jobs: Load<JobsAnswer>,
+    pub(super) audit: Load<AuditAnswer>,
+    pub(super) changes: Load<RunsAnswer>,
+    pub(super) runs: Load<TalentRunsAnswer>,
+    pub(super) list: List,
+}
+
+/// One line of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum MindRow<'a> {
+    Head(&'static str),
+    Job(&'a JobView),
+    Finding(&'a FindingView),
+    Example(&'a ExampleView),
+    Change(&'a RunLineView),
+    Run(&'a TalentRunView),
+    /// What a part has to say when it has no lines.
+    Words(&'static str),
+}
+
+impl Mind {
+    pub(super) fn rows(&self) -> Vec<MindRow<'_>> {
+        let mut rows = vec![MindRow::Head("Jobs")];
+        rows.extend(
+            self.jobs.value().into_iter().flat_map(|answer| &answer.jobs).map(MindRow::Job),
+        );
+        rows.push(MindRow::Head("Needs attention"));
+        let findings = self.audit.value().map_or(&[][..], |answer| &answer.findings[..]);
+        for finding in findings {
+            rows.push(MindRow::Finding(finding));
+            rows.extend(finding.examples.iter().map(MindRow::Example));
+        }
+        if self.audit.value().is_some() && findings.is_empty() {
+            rows.push(MindRow::Words("Nothing: no copies, contradictions, secrets or leftovers."));
+        }
+        rows.push(MindRow::Head("What it changed; `cortex mind undo RUN` takes a run back"));
+        let changes = self.changes.value().map_or(&[][..], |answer| &answer.runs[..]);
+        rows.extend(changes.iter().map(MindRow::Change));
+        if self.changes.value().is_some() && changes.is_empty() {
+            rows.push(MindRow::Words("Nothing yet."));
+        }
+        rows.push(MindRow::Head("Runs of talents"));
+        let runs = self.runs.value().map_or(&[][..], |answer| &answer.runs[..]);
+        rows.extend(runs.iter().map(MindRow::Run));
+        if self.runs.value().is_some() && runs.is_empty() {
+            rows.push(MindRow::Words("None yet. `cortex talent run NAME` starts one."));
+        }
+        rows
+    }
+
+    /// The memory that the selected line is about.
+    pub(super) fn memory(&self) -> Option<(u64, String)> {
+        match self.rows().get(self.list.selected)? {
+            MindRow::Example(example) => Some((*example.ids.first()?, example.title.clone())),
+            _ => None,
+        }
+    }
 }

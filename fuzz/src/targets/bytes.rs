@@ -19,15 +19,15 @@ use proof::{ProofFile, check};
 
 use super::{Outcome, shape};
 
-const MADE: &str = "a store in a temporary folder";
+pub(super) const MADE: &str = "a store in a temporary folder";
 const NOW: Millis = Millis(1_767_225_600_000);
 
-fn owner() -> ActorName {
+pub(super) fn owner() -> ActorName {
     ActorName::parse("ada").expect("a legal name")
 }
 
 /// A store with a memory of each type and a snapshot.
-fn with_store<T>(use_it: impl FnOnce(&Cortex) -> T) -> T {
+pub(super) fn with_store<T>(use_it: impl FnOnce(&Cortex) -> T) -> T {
     let folder = tempfile::tempdir().expect(MADE);
     let options = Options { wait: Duration::from_secs(5), ..Options::default() };
     let cortex = Cortex::open(folder.path(), &owner(), options).expect(MADE);

@@ -4,6 +4,7 @@
 //! with new answers are mutated further, or which law was broken.
 
 mod bytes;
+mod frames;
 mod front_matter;
 mod importers;
 mod lines;
@@ -27,8 +28,7 @@ pub(crate) const TARGETS: &[Target] = &[
     Target { name: "codec", seeds: bytes::records, open: || Box::new(bytes::codec) },
     Target { name: "proofs", seeds: bytes::proof_files, open: || Box::new(bytes::proof) },
     Target { name: "grants", seeds: bytes::grant_seeds, open: || Box::new(bytes::grants) },
-    // The frames of the ledger belong here once it has them: `bytes::frames`, with a whole segment as a seed and the
-    // law that what is read back is a prefix of what was written.
+    Target { name: "frames", seeds: frames::seeds, open: frames::open },
     Target { name: "journal", seeds: bytes::payload_seeds, open: || Box::new(bytes::payloads) },
     Target { name: "socket", seeds: lines::socket_seeds, open: || Box::new(lines::socket) },
     Target { name: "bus", seeds: lines::bus_seeds, open: || Box::new(lines::bus) },

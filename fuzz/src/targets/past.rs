@@ -3,7 +3,9 @@
 
 use std::fs;
 
-use past::{PastAgent, PastEvent, PastItem, read_transcript};
+use past::read_transcript;
+use transcripts::cleaner::PastEvent;
+use transcripts::session::{PastAgent, PastItem};
 
 use super::{Check, shape};
 

@@ -61,6 +61,9 @@ pub struct PastHit {
     /// The beginning of what was asked in the turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
+    /// The beginning of the last answer of the turn, where the preview is not of an answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answered: Option<String>,
     /// What was said in the turn; of a long one the part around the preview.
     pub text: String,
     /// True if the text is only a part.

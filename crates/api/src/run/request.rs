@@ -106,6 +106,12 @@ impl RunRequest {
                 return Err(RunRequestError::UnknownKey { key: key.clone() });
             }
         }
+        // execution R24: what is no number is no time, and is not dropped in silence.
+        let ts = fields.get("ts").filter(|ts| !ts.is_null());
+        if ts.is_some_and(|ts| ts.as_u64().is_none()) {
+            let rule = "a time in milliseconds since 1970, as 1760000000000";
+            return Err(RunRequestError::bad_value("ts", rule));
+        }
         RunRequest::read(fields)
     }
 

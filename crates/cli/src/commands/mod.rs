@@ -10,5 +10,4 @@ pub(crate) mod proofs;
 pub(crate) mod service;
 pub(crate) mod sessions;
 pub(crate) mod setup;
-pub(crate) mod talents;
 pub(crate) mod transfer;

@@ -57,6 +57,10 @@ fn what_needs_attention_is_named_with_its_ids() {
         assert!(found["remedy"].as_str().unwrap().contains("`cortex "), "{found}");
     }
 
+    // F9: a look that ended goes on before the last it saw.
+    let earlier = home.run(&["audit", "--before", &no.to_string(), "--json"]).ok().json();
+    assert_eq!((&earlier["memories"], &earlier["next"]), (&json!(4), &Value::Null), "{earlier}");
+
     let shown = home.run(&["audit", "--limit", "1"]).ok().out;
     assert!(shown.contains("1 are word for word copies of another: `cortex delete ID`"), "{shown}");
     assert!(shown.contains("they name different numbers"), "{shown}");

@@ -55,7 +55,7 @@ fn bad_input_changes_nothing() {
         (&["update", "2", "--pinned", "true"], "tombstoned", 4),
         (&["history", "99"], "not_found", 3),
         (&["forget", "99", "--reason", "x"], "not_found", 3),
-        (&["forget", "1"], "usage", 2),
+        (&["forget"], "usage", 2),
         (&["forget", "1", "--reason", ""], "invalid", 2),
         (&["restore", "99"], "not_found", 3),
         (&["erase", "1", "--reason", "x"], "usage", 2),
@@ -179,5 +179,21 @@ fn a_number_that_is_none_is_answered_in_words() {
     for depth in ["0", "11"] {
         let said = home.run(&["graph", "1", "--depth", depth]).ends(2).err;
         assert!(said.contains("between 1 and 10"), "{said}");
+    }
+}
+
+// F9: a pipe that nobody writes to is no reason to wait, and a device has no end
+#[test]
+fn what_is_no_file_is_not_imported() {
+    let home = Home::new();
+    let pipe = home.path().join("pipe.md");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for path in [pipe.to_str().unwrap(), "/dev/zero"] {
+        for arguments in
+            [&["import", path][..], &["import", path, "--from", "mem0"], &["audit", path]]
+        {
+            let said = home.run(arguments).ends(2).err;
+            assert!(said.contains("neither a file nor a folder"), "{arguments:?}: {said}");
+        }
     }
 }

@@ -8,8 +8,14 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-const RUN: [&str; 4] =
-    ["README.md", "docs/start/install.md", "docs/start/first-hour.md", "docs/start/agents.md"];
+const RUN: [&str; 6] = [
+    "README.md",
+    "docs/start/install.md",
+    "docs/start/first-hour.md",
+    "docs/start/agents.md",
+    "docs/guides/proofs.md",
+    "docs/guides/costs.md",
+];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()

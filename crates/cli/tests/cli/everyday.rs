@@ -259,7 +259,13 @@ fn the_doctor_looks_at_the_hands() {
     assert!(providers.contains("providers.cogitate is not used"), "{providers}");
     assert_eq!(says(&warned, "providers", "ok"), "mine can be asked");
     let schedule = says(&warned, "schedule", "warn");
-    assert!(schedule.contains("it rained") && schedule.contains("days wait"), "{schedule}");
+    assert!(schedule.contains("it rained") && schedule.contains("20200102 waits"), "{schedule}");
+    // A file that cannot be read disables what it decides, with its place; nothing is said to be well that is not.
+    write("chronicle/journal.json", "{\"providers\": {");
+    let torn = checks(1);
+    assert!(says(&torn, "providers", "fail").contains("journal.json: EOF"), "{torn:?}");
+    assert_eq!(says(&torn, "providers", "ok"), "");
+    write("chronicle/journal.json", r#"{"providers": {"cogitate": {"tier": 1}}}"#);
     // The same run twice, a talent nobody can read.
     write("talents/default/1700000000000.jsonl", "{\"event\":\"request\"}\n");
     write("talent/odd.md", "{\n\"tier\": 9\n}\nX");
@@ -287,4 +293,61 @@ fn the_program_tells_its_version_completes_itself_and_has_a_manual() {
     assert_eq!(written["pages"], pages);
     assert!(home.path().join("pages/cortex-save.1").exists());
     assert!(home.path().join("pages/cortex.1").exists());
+}
+
+/// What somebody types, and the two lines that answer it.
+const MISTAKES: [(&[&str], &str, &str); 9] = [
+    (
+        &["serch", "cache"],
+        "no command \"serch\"; did you mean `search` or `serve`?",
+        "`cortex help` lists the commands",
+    ),
+    (
+        &["save"],
+        "<TITLE> is missing",
+        "cortex save <TITLE> [CONTENT]; `cortex help save` has examples",
+    ),
+    (
+        &["save", "a", "--tpye", "fact"],
+        "no option --tpye here; did you mean --type?",
+        "`cortex help save` shows how it is used",
+    ),
+    (
+        &["save", "two", "words", "more"],
+        "\"more\" is one word too many; put quotes around a text of several words",
+        "`cortex help save` shows how it is used",
+    ),
+    (&["list", "--kind"], "--kind <WORD> needs a value", "`cortex help list` shows how it is used"),
+    (&["get"], "<ID>... is missing", "cortex get <ID>...; `cortex help get` has examples"),
+    (
+        &["past", "shwo"],
+        "no command \"shwo\"; did you mean `show`?",
+        "`cortex help past` shows how it is used",
+    ),
+    (
+        &["search", "x", "--limit", "many"],
+        "invalid value 'many' for '--limit <LIMIT>': give a whole number from 0",
+        "`cortex help search` shows how it is used",
+    ),
+    (
+        &["search", "x", "--in", "pst"],
+        "--in <PLACE>: \"pst\" is not one of memory, past, all; did you mean past?",
+        "`cortex help search` shows how it is used",
+    ),
+];
+
+// web 4: a mistake is answered shortly, with what to do
+#[test]
+fn what_is_typed_wrong_is_answered_in_two_lines() {
+    let home = Home::new();
+    for (arguments, message, hint) in MISTAKES {
+        let ran = home.run(arguments).ends(2);
+        assert_eq!(ran.err, format!("error: {message}\nhint: {hint}\n"), "{arguments:?}");
+        let ran = home.run(&[&["--json"], arguments].concat()).ends(2);
+        assert_eq!(ran.error()["message"], message);
+        assert_eq!(ran.error()["hint"], hint);
+    }
+    // A command with commands of its own lists them.
+    let ran = home.run(&["mind"]).ends(2);
+    assert!(ran.err.contains("jobs") && !ran.err.contains("JSON:"), "{}", ran.err);
 }

@@ -183,3 +183,43 @@ fn a_damaged_index_is_made_again_by_the_command_that_meets_it() {
     }
     home.run(&["verify"]).ok();
 }
+
+// L3: one entry that does not read costs itself: whoever saves, asks, lists or backs up goes on, and it is told
+#[test]
+fn a_damaged_entry_keeps_nobody_from_saving() {
+    let home = Home::new();
+    for n in 0..5 {
+        home.save(&[&format!("note {n} about cache keys")]);
+    }
+    let backup = home.path().join("backup");
+    let backup = backup.to_str().unwrap();
+    home.run(&["backup", backup]).ok();
+    let segment = home.path().join("actors/default/ledger/00000000000000000001.log");
+    let mut bytes = fs::read(&segment).unwrap();
+    let record = testkit::ledger::records(&bytes).into_iter().find(|record| record.seq == 4);
+    bytes[record.unwrap().entry.start] ^= 1;
+    fs::write(&segment, bytes).unwrap();
+
+    home.save(&["saved behind the damage"]);
+    let found = home.run(&["search", "cache keys", "--json"]).ok().json();
+    assert!(found["hits"].as_array().unwrap().len() >= 4, "{found}");
+    let journal = home.run(&["journal"]).ok().out;
+    assert!(journal.contains("damaged") && journal.contains("saved behind"), "{journal}");
+    let doctor = home.run(&["doctor"]);
+    assert!(doctor.code == 1 && doctor.out.contains("entry 4"), "{doctor:?}");
+    let verified = home.run(&["verify"]);
+    assert!(verified.code == 1 && verified.out.contains("entry 4"), "{verified:?}");
+    // The backup has what the ledger lost, and still does after the next one.
+    home.run(&["backup", backup]).ok();
+    let other = Home::new();
+    other.run(&["restore", backup]).ok();
+    assert_eq!(other.run(&["stats", "--json"]).ok().json()["observations"], 6);
+    // And it can be looked at where it is, without a write to it.
+    let read = home
+        .run(&["--home", backup, "search", "--project", "all", "behind the damage", "--json"])
+        .ok()
+        .json();
+    assert_eq!(read["hits"][0]["title"], "saved behind the damage", "{read}");
+    let refused = home.run(&["--home", backup, "save", "no"]);
+    assert!(refused.code != 0 && refused.err.contains("reading only"), "{refused:?}");
+}

@@ -166,6 +166,65 @@ fn questions_that_repeat_become_an_observation() {
     assert!(again["changes"].as_array().unwrap().is_empty(), "{again}");
 }
 
+// T22: what operators ask is understood without a model, and answered as a person would say it
+#[test]
+fn the_questions_of_operators_are_answered_in_plain_words() {
+    const QUESTIONS: [&str; 36] = [
+        "what channels are there?",
+        "show me memory 1",
+        "what did we spend today?",
+        "how many memories are there?",
+        "are any workers stuck?",
+        "what did maintenance do?",
+        "is the system healthy?",
+        "which projects are there?",
+        "are there contradictions?",
+        "update memory 1: Use tabs in every file",
+        "delete memory 2",
+        "why was memory 2 forgotten?",
+        "what was put away last night?",
+        "restore memory 2",
+        "what is about to be put away?",
+        "keep memory 2",
+        "show me recent memory activity",
+        "what is running?",
+        "what do you know about tabs?",
+        "remember that the standup is at ten",
+        "when does the next maintenance run?",
+        "run maintenance now",
+        "undo the last run",
+        "show the bulletin",
+        "which jobs are there?",
+        "pause patterns",
+        "resume patterns",
+        "how much budget is left?",
+        "stop all spending",
+        "allow spending again",
+        "which sessions were there?",
+        "how big is the store?",
+        "what are my rules?",
+        "which goals are open?",
+        "which pages are there?",
+        "what happened today?",
+    ];
+    let home = Home::new();
+    save(&home, "Use tabs", "decision");
+    save(&home, "Use tabs in all files", "decision");
+    save(&home, "Never deploy on a Friday", "rule");
+    for question in QUESTIONS {
+        let answer = home.run(&["admin", "--json", question]).ok().json();
+        let said = answer["response"].as_str().unwrap();
+        assert_ne!(answer["asked"]["ask"], "unclear", "{question}: {said}");
+        assert!(!said.trim().is_empty(), "{question}");
+        for odd in ["tombstone", "add_edge", "update_head", " 1 changes", "1 versions", "0.000000"]
+        {
+            assert!(!said.contains(odd), "{question}: {said}");
+        }
+    }
+    let rules = home.run(&["admin", "what are my rules?"]).ok().out;
+    assert!(rules.contains("Never deploy on a Friday"), "{rules}");
+}
+
 // mind 98, 99, 100, 101, 104
 #[test]
 fn an_administrator_is_answered_in_words() {
@@ -175,15 +234,10 @@ fn an_administrator_is_answered_in_words() {
     let activity = ask("show me recent memory activity");
     assert_eq!(activity["asked"]["ask"], "recent_activity");
     assert!(activity["response"].as_str().unwrap().contains("Use tabs"), "{activity}");
-    assert!(
-        ask("what do you know about tabs")["response"]
-            .as_str()
-            .unwrap()
-            .contains(&format!("#{id}"))
-    );
+    assert!(ask("what do you know about tabs")["response"].as_str().unwrap().contains("Use tabs"));
     let saved = ask("remember that deploys happen on Mondays");
     assert!(saved["data"]["id"].as_u64().unwrap() > id, "{saved}");
-    assert!(ask("what is running")["response"].as_str().unwrap().contains("warm-up"));
+    assert!(ask("what is running")["response"].as_str().unwrap().contains("Nothing is running"));
     assert!(ask("bulletin")["response"].as_str().unwrap().contains("deploys happen on Mondays"));
     assert!(
         ask(&format!("why was memory {id} forgotten"))["response"]

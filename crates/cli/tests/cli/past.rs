@@ -94,9 +94,8 @@ fn holds(folder: &Path, word: &str) -> bool {
             let path = entry.path();
             if path.is_dir() {
                 open.push(path);
-            } else if fs::read(&path).is_ok_and(|bytes| {
-                bytes.windows(word.len()).any(|window| window == word.as_bytes())
-            }) || path.to_string_lossy().contains(word)
+            } else if fs::read(&path).is_ok_and(|bytes| spells(&bytes, word))
+                || path.to_string_lossy().contains(word)
             {
                 return true;
             }
@@ -105,9 +104,24 @@ fn holds(folder: &Path, word: &str) -> bool {
     false
 }
 
+/// Whether bytes spell a word, as they are or in a compressed block of them.
+fn spells(bytes: &[u8], word: &str) -> bool {
+    const FRAME: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+    let is_in = |bytes: &[u8]| bytes.windows(word.len()).any(|window| window == word.as_bytes());
+    let unpacked = |at: usize| {
+        let mut block = Vec::new();
+        let mut frame = zstd::Decoder::new(&bytes[at..]).ok()?.single_frame();
+        std::io::Read::read_to_end(&mut frame, &mut block).ok()?;
+        Some(block)
+    };
+    let mut frames = (0..bytes.len()).filter(|at| bytes[*at..].starts_with(&FRAME));
+    is_in(bytes) || frames.any(|at| unpacked(at).is_some_and(|block| is_in(&block)))
+}
+
 fn refs(found: &Value) -> Vec<String> {
-    let hits = found["past"].as_array().unwrap();
-    hits.iter().map(|hit| hit["ref"].as_str().unwrap().to_owned()).collect()
+    // The key is missing where nothing of the past is found.
+    let hits = found["past"].as_array().into_iter().flatten();
+    hits.map(|hit| hit["ref"].as_str().unwrap().to_owned()).collect()
 }
 
 // past 43, 55, 64, 70: what scripts rely on
@@ -159,9 +173,31 @@ fn a_question_to_memories_is_answered_as_before_and_the_default_only_gains_a_key
     assert_eq!(person.json(&["search", "--in", "memory", "staging port"]), before);
     let mut both = person.json(&words);
     assert_eq!(refs(&both), ["codex:0199c0de#1"]);
+    let everywhere = ["search", "--project", "all", "staging port"];
+    assert_eq!(refs(&person.json(&everywhere)), ["codex:0199c0de#1"]);
     both.as_object_mut().unwrap().remove("past");
     assert_eq!(both, before);
     assert!(person.run(&words).ok().out.contains("from the past:\ncodex:0199c0de#1"));
+}
+
+// past 43, 65
+#[test]
+fn a_session_is_called_by_what_was_asked_and_a_hit_and_a_kept_memory_say_what_came_of_it() {
+    let person = Person::new();
+    person.codex("0199c0de", "Which port does staging use?", "Port 8443, behind nginx.");
+    person.run(&["past", "read"]).ok();
+    let listed = person.run(&["past", "sessions"]).ok().out;
+    assert!(listed.contains("2026-10-02 08:00"), "{listed}");
+    assert!(listed.contains("Which port does staging use?"), "{listed}");
+    let found = person.run(&["search", "--in", "past", "which port is it for staging"]).ok().out;
+    assert!(found.contains("answered: Port 8443, behind nginx."), "{found}");
+    let kept = person.json(&["keep", "codex:0199c0de#1"]);
+    let id = kept["id"].as_u64().unwrap().to_string();
+    let got = person.run(&["get", &id]).ok().out;
+    assert!(got.contains("kept from codex:0199c0de#1; `cortex past show"), "{got}");
+    person.run(&["past", "forget", "codex:0199c0de#1", "--reason", "test"]).ok();
+    let got = person.run(&["get", &id]).ok().out;
+    assert!(got.contains("which is not in the past any more"), "{got}");
 }
 
 // past 21, 54: what the agent deletes stays, and what it writes is found by the next question
@@ -195,6 +231,7 @@ fn what_was_forgotten_is_in_no_byte_of_the_home_and_comes_back_only_by_restore()
     let forget = ["past", "forget", "claude-code:5f2a9c11", "--reason", "private"];
     let dry = person.json(&[&forget[..3], &["--dry-run"]].concat());
     assert_eq!(dry["sessions"][0], "claude-code:5f2a9c11");
+    assert!(holds(&person.past(), CANARY), "whoever looks would see it");
     assert_eq!(person.json(&forget)["sessions"][0], "claude-code:5f2a9c11");
     let home = person.home.path();
     for step in ["at once", "read", "rebuild", "rebuild --mask", "delete", "delete index"] {
@@ -223,6 +260,8 @@ fn what_was_forgotten_is_in_no_byte_of_the_home_and_comes_back_only_by_restore()
     person.run(&["verify"]).ok();
     let tombstones = person.json(&["past", "forgotten"]);
     assert_eq!(tombstones["tombstones"][0]["reason"], "private");
+    let ran = person.run(&["past", "restore", "claude-code:5f2a9c"]).ends(3);
+    assert!(ran.err.contains("name it in full"), "{ran:?}");
     assert_eq!(person.json(&["past", "restore", "claude-code:5f2a9c11"])["is_back"], true);
     assert_eq!(refs(&person.json(&["search", "--in", "past", CANARY])), ["claude-code:5f2a9c11#1"]);
     assert_eq!(person.json(&["past", "forgotten"])["tombstones"], json!([]));
@@ -372,6 +411,8 @@ fn work_of_the_past_answers_what_fixed_how_and_why() {
     assert_eq!((&fix["sessions"], &fix["confirmed"]), (&3.into(), &true.into()));
     assert_eq!(fix["refs"].as_array().unwrap().len(), 3);
     person.run(&["fix", "error: quite another thing"]).ends(3);
+    let piece = person.json(&["fix", "not found in"]);
+    assert_eq!(piece["fixes"][0]["steps"][0], "apt install build-essential", "a piece is enough");
 
     let how = person.json(&["how", "cargo", "build"]);
     assert_eq!(how["habits"][0]["line"], "cargo build --release");
@@ -452,6 +493,36 @@ fn work_of_the_past_answers_what_fixed_how_and_why() {
     person.run(&["get", &kept["id"].to_string()]).ok();
 }
 
+// past 46, 65: what was kept stands for its turn, and keeping it again takes nothing back
+#[test]
+fn a_kept_turn_is_told_once_and_keeps_what_was_said_of_it() {
+    let person = Person::new();
+    person.claude("5f2a9c11", "Which store do we take?", "We take redb, because it is one file.");
+    person.claude("6a3b0d22", "Does redb lock its file?", "Yes, redb locks the file it opens.");
+    person.run(&["past", "read"]).ok();
+    let both = |person: &Person| refs(&person.json(&["search", "which store do we take"]));
+    assert!(both(&person).contains(&"claude-code:5f2a9c11#1".to_owned()));
+    let turn = "claude-code:5f2a9c11#1";
+    let said = ["--title", "Store", "--status", "rejected", "--why", "one writer"];
+    let kept = person.json(&[&["keep", turn], &said[..]].concat());
+    let found = person.json(&["search", "which store do we take"]);
+    assert_eq!(found["hits"][0]["id"], kept["id"]);
+    assert!(!refs(&found).contains(&turn.to_owned()), "{found}");
+    for (more, is_updated) in [(&["--why", "one writer only"][..], true), (&[], false)] {
+        let again = person.json(&[&["keep", turn], more].concat());
+        assert_eq!(
+            (&again["id"], &again["updated"], &again["title"]),
+            (&kept["id"], &is_updated.into(), &"Store".into()),
+            "{more:?}"
+        );
+    }
+    let alone = person.json(&["search", "--in", "past", "which store do we take"]);
+    let hits = alone["past"].as_array().unwrap();
+    let hit = hits.iter().find(|hit| hit["ref"] == turn).unwrap();
+    assert_eq!(hit["standing"], "rejected");
+    assert!(hit["rejected"].as_str().unwrap().contains("one writer only"), "{hit}");
+}
+
 // past 28, 67: the daemon answers the same operations and follows what agents write
 #[test]
 fn a_daemon_answers_and_reads_on_by_itself() {
@@ -482,7 +553,7 @@ fn a_day_of_an_agent_becomes_segments_outputs_and_a_brief_by_itself() {
     let person = Person::new();
     let today = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date();
     let day = |back: i64| today.checked_sub(jiff::Span::new().days(back)).unwrap();
-    let (before, yesterday) = (day(2).strftime("%Y%m%d").to_string(), day(1));
+    let yesterday = day(1);
     let turn = |time: &str, role: &str, text: &str| {
         let content =
             if role == "user" { json!(text) } else { json!([{"type": "text", "text": text}]) };
@@ -500,9 +571,6 @@ fn a_day_of_an_agent_becomes_segments_outputs_and_a_brief_by_itself() {
         ],
     );
     fs::write(person.home.path().join("cortex.toml"), "[runner]\nzone = \"UTC\"\n").unwrap();
-    fs::create_dir_all(person.home.path().join("run")).unwrap();
-    let state = json!({"done": before, "at": 1});
-    fs::write(person.home.path().join("run/schedule.json"), state.to_string()).unwrap();
     // Once, as `cortex init` does it; from then on the daemon follows.
     person.run(&["past", "read"]).ok();
     person.run(&["talent", "run", "nobody", "x"]);

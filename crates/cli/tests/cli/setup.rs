@@ -131,6 +131,28 @@ fn any_agent_can_be_told_when_to_look_and_when_to_save() {
     assert!(files(&home).is_empty(), "nothing is written");
 }
 
+// S22, S25: where there is nothing to do, that is said, and nobody is asked.
+#[test]
+fn init_on_a_machine_without_agents_says_so() {
+    let home = Home::new();
+    let said = run(&home, &["init"]).ok();
+    assert!(said.out.starts_with("No agent that Cortex knows is installed here."), "{said:?}");
+    assert!(said.err.contains("cortex setup --instructions"), "{said:?}");
+    let json = run(&home, &["init", "--yes", "--json"]).ok().json();
+    assert_eq!(json["done"], serde_json::Value::Null, "{json}");
+}
+
+// S22, S34: what did not work is named, and the command does not end as if it had.
+#[test]
+fn init_that_could_not_import_everything_ends_with_an_error() {
+    let home = Home::new();
+    fs::create_dir_all(home.path().join(".engram")).unwrap();
+    fs::write(home.path().join(".engram/engram.db"), "no database").unwrap();
+    let ran = run(&home, &["init", "--yes"]).ends(1);
+    assert!(ran.out.contains("engram: not imported"), "{ran:?}");
+    assert!(ran.err.contains("1 of these did not work"), "{ran:?}");
+}
+
 // S22, S23, S24, S25
 #[test]
 fn init_connects_what_is_there_tries_it_and_takes_it_back() {
@@ -141,12 +163,23 @@ fn init_connects_what_is_there_tries_it_and_takes_it_back() {
     fs::write(&settings, "{\n\t\"permissions\": { \"allow\": [\"Bash(ls)\"] }\n}\n").unwrap();
     let record = "{\"type\":\"user\",\"uuid\":\"u\",\"sessionId\":\"s9\",\"cwd\":\"/src/web\",\
                   \"timestamp\":\"2026-03-04T10:00:00.000Z\",\"message\":{\"role\":\"user\",\
-                  \"content\":\"Why does the gateway drop refunds?\"}}\n";
+                  \"content\":\"Why does the gateway drop refunds?\"}}\n\
+                  {\"type\":\"assistant\",\"uuid\":\"v\",\"parentUuid\":\"u\",\"sessionId\":\"s9\",\
+                  \"cwd\":\"/src/web\",\"timestamp\":\"2026-03-04T10:00:05.000Z\",\"message\":{\
+                  \"role\":\"assistant\",\"content\":[{\"type\":\"text\",\
+                  \"text\":\"The retry queue drops them after a minute.\"}]}}\n";
     fs::write(claude.join("projects/-src-web/s9.jsonl"), record).unwrap();
     let before = fs::read_to_string(&settings).unwrap();
     let plan = run(&home, &["init", "--dry-run"]).ok().out;
-    assert!(plan.contains("claude-code     will be connected"), "{plan}");
-    assert!(plan.contains("codex           not installed, left alone"), "{plan}");
+    assert!(plan.contains("claude-code     ~/.claude.json, ~/.claude/settings.json"), "{plan}");
+    assert!(plan.contains("Not installed, left alone: codex, gemini-cli"), "{plan}");
+    assert!(plan.lines().count() <= 6, "one glance: {plan}");
+    // past 73: what was found, how long it takes, and that the agent would delete it
+    assert!(plan.contains("claude-code     1 file, less than 1 MB; it deletes"), "{plan}");
+    assert!(plan.contains("after 30 days (cleanupPeriodDays)"), "{plan}");
+    assert!(plan.contains("To read in a few seconds"), "{plan}");
+    let without = run(&home, &["init", "--dry-run", "--past", "no"]).ok().out;
+    assert!(!without.contains("To read"), "{without}");
     assert_eq!(fs::read_to_string(&settings).unwrap(), before);
     // Where nobody can be asked, nobody agreed.
     let asked = run(&home, &["init"]).ok();
@@ -160,12 +193,16 @@ fn init_connects_what_is_there_tries_it_and_takes_it_back() {
         (&"claude-code".into(), &8.into())
     );
     assert_eq!(done["done"]["histories"]["sessions"], 1, "{done}");
+    // It ends with a question from this person's own history, and its answer.
+    assert_eq!(done["done"]["question"], "Why does the gateway drop refunds?", "{done}");
+    assert!(done["done"]["answer"].as_str().unwrap().contains("retry queue"), "{done}");
     let written = fs::read_to_string(&settings).unwrap();
     assert!(written.contains("\"mcp__cortex\"") && written.contains("\"Bash(ls)\""), "{written}");
     assert!(written.contains("hook stop --agent claude-code"), "{written}");
     let skill = claude.join("skills/cortex-memory/SKILL.md");
     assert!(fs::read_to_string(&skill).unwrap().contains("name: cortex-memory"));
-    run(&home, &["init", "--remove", "--yes"]).ok();
+    let removed = run(&home, &["init", "--remove", "--yes"]).ok();
+    assert!(removed.err.contains("What was read of agents stays in"), "{removed:?}");
     assert_eq!(fs::read_to_string(&settings).unwrap(), before);
     assert!(!claude.join("skills").exists() && !home.path().join(".claude.json").exists());
 }

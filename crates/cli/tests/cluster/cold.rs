@@ -1,4 +1,4 @@
-//! Cold actors: begun from a checkpoint.
+//! Cold actors, begun from a checkpoint; copies that were damaged.
 
 use std::path::Path;
 
@@ -73,4 +73,60 @@ fn a_cold_actor_begins_from_a_checkpoint_unless_it_is_damaged_or_something_was_e
     assert!(erased.status < 300, "{}", erased.body);
     // Nobody packs anything now, so what is not there when it is acknowledged does not come back.
     eventually("a checkpoint holds it", || !is_below(folder.path(), SECRET.as_bytes()));
+}
+
+/// The files of a node's own copy that hold anything of an actor.
+fn copies_of(node: &Node, actor: &str) -> Vec<std::path::PathBuf> {
+    let folder = node.home.path().join("ledger-cache/actors").join(actor);
+    let segments = std::fs::read_dir(folder.join("ledger")).unwrap().flatten();
+    let segments = segments.map(|entry| entry.path());
+    let segments = segments.filter(|path| path.extension().is_some_and(|end| end == "log"));
+    segments.chain([folder.join("derived.redb")]).collect()
+}
+
+/// Everything that a node's own copy of an actor holds, as it is told.
+fn own_memories(node: &Node, token: &str, actor: &str) -> serde_json::Value {
+    let headers = [("X-Cortex-At-Least", "1")];
+    let path = "/api/observations?limit=100";
+    let asked = Asked { path, token, actor: Some(actor), headers: &headers, ..Asked::default() };
+    let reply = node.ask(&asked).unwrap();
+    assert_eq!(reply.status, 200, "{}", reply.body);
+    let told = reply.body.as_array().unwrap().iter();
+    told.map(|one| serde_json::json!([one["id"], one["title"], one["content"]])).collect()
+}
+
+// cluster 9
+#[test]
+fn a_copy_in_which_a_byte_changed_is_noticed_and_made_again() {
+    if !is_installed() {
+        return;
+    }
+    let server = Server::start();
+    let (url, token) = (server.url(), init(&server.url()));
+    let sound = Node::start(&url, &[]);
+    let mut damaged = Node::start(&url, &[]);
+    for n in 0..24 {
+        assert_eq!(save(&sound, &token, Some("ada"), &format!("memory {n}"), &[]).status, 201);
+    }
+    let whole = own_memories(&sound, &token, "ada");
+    assert_eq!(own_memories(&damaged, &token, "ada"), whole);
+    for quarter in 1..4 {
+        let count = copies_of(&damaged, "ada").len();
+        assert!(count >= 2, "there is a copy");
+        for n in 0..count {
+            damaged.kill();
+            let path = copies_of(&damaged, "ada").swap_remove(n);
+            let mut bytes = std::fs::read(&path).unwrap();
+            let written = bytes.iter().rposition(|byte| *byte != 0).unwrap();
+            let at = (written * quarter / 4..=written).find(|at| bytes[*at] != 0).unwrap();
+            bytes[at] ^= 1;
+            std::fs::write(&path, bytes).unwrap();
+            damaged.resume();
+            let what = format!("byte {at} of {}", path.display());
+            assert_eq!(own_memories(&damaged, &token, "ada"), whole, "{what}");
+            eventually(&what, || {
+                own_root(&sound, &token, "ada") == own_root(&damaged, &token, "ada")
+            });
+        }
+    }
 }

@@ -72,6 +72,7 @@ impl Recorder {
                 actor: Some(actor),
                 headers: &headers,
                 body: Some(&body),
+                ..Asked::default()
             };
             match ask(port, &asked) {
                 Ok(Reply { status: 200 | 201, body, .. }) => {

@@ -127,6 +127,8 @@ fn spawn(home: &TempDir, port: u16, url: &str, settings: &[(String, String)]) ->
 pub(crate) struct Asked<'a> {
     pub(crate) method: &'a str,
     pub(crate) path: &'a str,
+    /// As what the node is addressed, if not by its address.
+    pub(crate) host: Option<&'a str>,
     pub(crate) token: &'a str,
     pub(crate) actor: Option<&'a str>,
     pub(crate) headers: &'a [(&'a str, &'a str)],
@@ -135,7 +137,15 @@ pub(crate) struct Asked<'a> {
 
 impl Default for Asked<'_> {
     fn default() -> Self {
-        Asked { method: "GET", path: "/", token: "", actor: None, headers: &[], body: None }
+        Asked {
+            method: "GET",
+            path: "/",
+            host: None,
+            token: "",
+            actor: None,
+            headers: &[],
+            body: None,
+        }
     }
 }
 
@@ -196,9 +206,10 @@ impl Line {
 fn written(asked: &Asked<'_>, connection: &str) -> String {
     let body = asked.body.map(ToString::to_string).unwrap_or_default();
     let mut head = format!(
-        "{} {} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: {connection}\r\nContent-Length: {}\r\n",
+        "{} {} HTTP/1.1\r\nHost: {}\r\nConnection: {connection}\r\nContent-Length: {}\r\n",
         asked.method,
         asked.path,
+        asked.host.unwrap_or("127.0.0.1"),
         body.len()
     );
     let token = format!("Bearer {}", asked.token);

@@ -20,7 +20,8 @@ pub(crate) fn save(
 ) -> Reply {
     let body = json!({"title": title, "content": format!("what {title} says"), "type": "manual"});
     let (method, path) = ("POST", "/api/observations");
-    node.ask(&Asked { method, path, token, actor, headers, body: Some(&body) }).unwrap()
+    let body = Some(&body);
+    node.ask(&Asked { method, path, token, actor, headers, body, ..Asked::default() }).unwrap()
 }
 
 fn titles(found: &Value) -> Vec<&str> {
@@ -86,6 +87,20 @@ fn what_is_saved_at_one_node_is_found_at_the_other_and_nobody_else_is_let_in() {
         }
         let open = node.ask(&Asked { path: "/healthz", ..Asked::default() }).unwrap();
         assert_eq!(open.status, 200);
+        // Whatever stands in front calls it by a name of its own.
+        let named = |path, token| {
+            let host = Some("cortex.example");
+            node.ask(&Asked { path, token, host, ..Asked::default() }).unwrap().status
+        };
+        assert_eq!(named("/healthz", ""), 200, "a probe has no token");
+        assert_eq!((named("/api/stats", &token), named("/api/stats", "")), (200, 421));
+        let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
+        let headers = [("Accept", "application/json, text/event-stream")];
+        let (method, path, host) = ("POST", "/mcp", Some("cortex.example"));
+        let (headers, body, actor) = (&headers[..], Some(&call), None);
+        let asked = Asked { method, path, host, token: &token, actor, headers, body };
+        let tools = node.ask(&asked).unwrap();
+        assert!(tools.body.to_string().contains("mem_save"), "{}", tools.body);
         let metrics = node.get(&token, "/metrics");
         assert!(metrics.as_str().unwrap().contains("cortex_ledger_append_duration_seconds_count"));
         let forged = [("X-Cortex-Node", "61.0.00"), ("X-Cortex-Who", "administrator x *")];
@@ -170,6 +185,7 @@ fn of_two_that_expect_the_same_version_one_wins_and_a_repeated_key_does_nothing_
                     actor: None,
                     headers: &headers,
                     body: Some(&body),
+                    ..Asked::default()
                 };
                 Node::ask(node, &asked).unwrap().status
             };
@@ -416,7 +432,8 @@ fn a_grant_made_at_one_node_counts_at_the_other_until_it_is_revoked() {
     });
     let asked = |method, path, body| {
         let actor = Some("ada");
-        nodes[0].ask(&Asked { method, path, token: &admin, actor, headers: &[], body }).unwrap()
+        let token = &admin;
+        nodes[0].ask(&Asked { method, path, token, actor, body, ..Asked::default() }).unwrap()
     };
     let made = asked("POST", "/api/scopes", Some(&wish));
     assert_eq!(made.status, 201, "{}", made.body);

@@ -40,7 +40,7 @@ fn load(nodes: &[Node], token: &str, actors: &[String], life: Duration, round: &
                     let actor = Some(&*actors[n / CLIENTS % actors.len()]);
                     let (method, path) = ("POST", "/api/observations");
                     let asked =
-                        Asked { method, path, token, actor, headers: &[], body: Some(&body) };
+                        Asked { method, path, token, actor, body: Some(&body), ..Asked::default() };
                     let started = Instant::now();
                     let reply = line.ask(&asked);
                     assert_eq!(reply.status, 201, "{}", reply.body);

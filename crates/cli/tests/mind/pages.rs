@@ -139,7 +139,7 @@ fn a_model_words_a_page_once_for_each_change() {
             return "no".to_owned();
         }
         counted.fetch_add(1, Ordering::SeqCst);
-        "## Decisions\n- The payment service listens on 8443. [#1]".to_owned()
+        "## Decisions\n- The payment service listens on port 8443. [#1]".to_owned()
     });
     write_config(home.path(), &url, "[defaults.bulletin]\nuse_model = true\n");
     let daemon = Daemon::start(home.path());

@@ -163,7 +163,7 @@ fn agents_find_what_matters_at_the_start_of_a_session_and_the_bulletin_as_a_reso
     let said: Value = serde_json::from_slice(&hook.wait_with_output().unwrap().stdout).unwrap();
     let text = said["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
     assert!(text.contains(&format!("\n\nDecisions:\n- #{id} [decision] ")), "{text}");
-    assert!(text.contains("Use tabs: About Use tabs.\n\nMore: mem_search"), "{text}");
+    assert!(text.contains("Use tabs: About Use tabs.\n\nmem_search answers"), "{text}");
     assert!(text.len() < 8_000, "{}", text.len());
 
     let headers =
@@ -185,7 +185,7 @@ fn a_model_that_is_configured_writes_the_bulletin_once() {
     let counted = Arc::clone(&calls);
     let url = model(move |_| {
         counted.fetch_add(1, Ordering::SeqCst);
-        "## Decisions\n- Use tabs everywhere. [#1]".to_owned()
+        "## Decisions\n- The team decided to use tabs. [#1]".to_owned()
     });
     write_config(home.path(), &url, "");
     let daemon = Daemon::start(home.path());
@@ -195,7 +195,7 @@ fn a_model_that_is_configured_writes_the_bulletin_once() {
         answer["bulletin"]["made_by"].as_str().is_some_and(|by| by != "rules")
     });
     let text = bulletin()["text"].as_str().unwrap().to_owned();
-    assert!(text.contains("Use tabs everywhere") && text.contains("[#1]"), "{text}");
+    assert!(text.contains("The team decided to use tabs (") && text.contains("[#1]"), "{text}");
     daemon.post("/api/mind/jobs/bulletin/run", &json!({}));
     assert_eq!(calls.load(Ordering::SeqCst), 1);
     let budget = daemon.run(&["budget"]);

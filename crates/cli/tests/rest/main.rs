@@ -10,6 +10,7 @@ mod grants;
 mod happenings;
 mod memories;
 mod odd_questions;
+mod oracles;
 mod owner;
 mod parts;
 mod runs;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use testkit::questions::{LARGE, PARTS, odd};
 
 use crate::agents::rpc;
-use crate::support::{Answer, Daemon, cortex};
+use crate::support::{Answer, Daemon, cortex, problem};
 
 fn daemon() -> Daemon {
     let daemon = Daemon::start(&[]);
@@ -113,4 +113,13 @@ fn odd_questions_at_the_terminal_are_answered_or_refused_clearly() {
     let started = cortex(daemon.home.path(), &[]).args(["search", &longer]).output();
     assert!(!cfg!(target_os = "linux") || started.is_err());
     assert_eq!(daemon.run(&["search", "crab"])["hits"][0]["title"], "🦀 crab");
+}
+
+#[test]
+fn a_file_of_the_past_that_is_not_there_is_a_mistake_of_who_asks() {
+    let daemon = Daemon::start(&[]);
+    for path in ["", "/nowhere/at/all.jsonl", "/"] {
+        problem(&daemon.post("/api/past/read", &json!({"path": path})), 400, "invalid");
+    }
+    assert_eq!(daemon.post("/api/past/read", &json!({"dry_run": true})).status, 200);
 }

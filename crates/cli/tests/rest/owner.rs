@@ -25,7 +25,9 @@ fn every_route(daemon: &Daemon) -> Vec<(String, String)> {
         }
     }
     routes.push(("POST".to_owned(), "/mcp".to_owned()));
-    routes.push(("GET".to_owned(), "/nowhere".to_owned()));
+    for path in ["/nowhere", "/open/", "/open/../api/stats", "/healthz/", "//healthz"] {
+        routes.push(("GET".to_owned(), path.to_owned()));
+    }
     assert!(routes.len() > 60, "{routes:?}");
     routes
 }
@@ -92,7 +94,10 @@ fn another_user_of_the_machine_reads_nothing_and_runs_nothing() {
     assert_eq!(daemon.get("/api/runs").json()["total"], 0, "nothing ran");
     // A cookie that another user got hold of, because browsers send it to every port, is worth nothing to them.
     let host = format!("Host: {}\r\n", daemon.address());
-    let followed = daemon.send_bare("GET", &path_of(&daemon.said["page"]), &host, b"");
+    let link = path_of(&daemon.said["page"]);
+    let said = as_nobody(&[&format!("{base}{link}")]);
+    assert!(said.ends_with("401"), "a link is the owner's: {said}");
+    let followed = daemon.send_bare("GET", &link, &host, b"");
     let cookie = cookie_of(&followed);
     assert_eq!(daemon.send("GET", "/api/stats", &format!("{host}{cookie}"), b"").status, 200);
     let said = as_nobody(&["-H", cookie.trim(), &format!("{base}/api/stats")]);
@@ -178,6 +183,16 @@ fn a_printed_link_opens_the_page_once_for_one_browser() {
     assert_eq!(with("GET", "/api/stats", "", b"").status, 401);
     assert!(daemon.owner().contains(&token));
     assert_eq!(daemon.get("/api/stats").status, 200);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_daemon_leaves_no_core_files() {
+    let daemon = Daemon::start(&[]);
+    let limits = std::fs::read_to_string(format!("/proc/{}/limits", daemon.child.id())).unwrap();
+    let core = limits.lines().find(|line| line.starts_with("Max core file size")).unwrap();
+    let bounds: Vec<&str> = core.split_whitespace().skip(4).take(2).collect();
+    assert_eq!(bounds, ["0", "0"], "{core}");
 }
 
 // F2

@@ -175,6 +175,44 @@ fn our_own_notes_add_nothing_at_home_and_arrive_elsewhere() {
     );
 }
 
+// serving S33: what came from another tool comes back unchanged too, and fields that were edited count as words do.
+#[test]
+fn a_note_of_an_imported_memory_is_the_memory_with_its_fields() {
+    let home = Home::new();
+    let graph = "{\"type\":\"entity\",\"name\":\"Ada\",\"entityType\":\"person\",\"observations\":[\"likes redb\"]}\n";
+    fs::write(home.path().join("graph.jsonl"), graph).unwrap();
+    home.run(&["import", "graph.jsonl", "--from", "server-memory"]).ok();
+    home.run(&["save", "Ship it", "Before the fair.", "--kind", "todo"]).ok();
+    let export = || home.run(&["export", "--format", "markdown", "-o", "vault"]).ok();
+    let import = || home.run(&["import", "vault", "--json"]).ok().json();
+    export();
+    assert_eq!(import()["memories"], json!({"new": 0, "changed": 0, "unchanged": 2}));
+    // Changed here, and exported again: the copy is what is here.
+    home.run(&["update", "1", "--content", "likes redb and ships"]).ok();
+    export();
+    assert_eq!(import()["memories"], json!({"new": 0, "changed": 0, "unchanged": 2}));
+    let notes: Vec<_> = walk(&home.path().join("vault"));
+    let goal = notes.iter().find(|note| note.to_string_lossy().contains("Ship it")).unwrap();
+    let text = fs::read_to_string(goal).unwrap();
+    assert!(text.contains("field_status: \"active\""), "{text}");
+    fs::write(goal, text.replace("field_status: \"active\"", "field_status: \"done\"")).unwrap();
+    assert_eq!(import()["memories"]["changed"], 1);
+    let got = home.run(&["get", "2", "--json"]).ok().json();
+    assert_eq!(got["fields"]["status"], "done", "{got}");
+    let other = Home::new();
+    let vault = home.path().join("vault");
+    other.run(&["import", vault.to_str().unwrap()]).ok();
+    let all: String =
+        ["1", "2"].iter().map(|id| other.run(&["get", id, "--json"]).ok().out).collect();
+    assert!(all.contains("\"status\":\"done\"") && all.contains("\"subject\":\"Ada\""), "{all}");
+}
+
+/// Every file below a folder.
+fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect()
+}
+
 // serving S33
 #[test]
 fn a_note_that_was_edited_comes_back_as_a_new_version() {

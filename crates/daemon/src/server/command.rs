@@ -8,7 +8,7 @@ use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::host::Host;
+use host::Host;
 
 /// Runs a command line for somebody else and gives its exit code. The command line brings it.
 pub(crate) type RunCommand = fn(&[String], CommandContext) -> u8;

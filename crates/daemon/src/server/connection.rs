@@ -16,8 +16,8 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 
-use crate::pools::WorkKind;
 use crate::server::{ServerState, forward};
+use host::pools::WorkKind;
 
 pub(super) type ConnectionReader = BufReader<OwnedReadHalf>;
 
@@ -103,7 +103,7 @@ async fn converse(stream: UnixStream, shared: &Arc<ServerState>) {
                 continue;
             }
             RequestBody::Status => raw(&status(shared)),
-            RequestBody::Open => open(shared).and_then(|link| raw(&link)),
+            RequestBody::Open => open(shared).await.and_then(|link| raw(&link)),
             RequestBody::Stop => {
                 let said = reply(&mut write, id, raw(&json!({"stopping": true}))).await;
                 shared.end.send_replace(true);
@@ -143,16 +143,17 @@ fn raw(answer: &Value) -> Result<Box<RawValue>> {
     to_raw_value(answer).map_err(|error| Error::internal(error.to_string()))
 }
 
-/// A link that opens the page as the owner, once.
-fn open(shared: &ServerState) -> Result<Value> {
+/// A link that opens the page as the owner, once. HTTP begins with the first, if it was not served before.
+async fn open(shared: &ServerState) -> Result<Value> {
     let link = shared.owner.new_link()?;
-    let Some(page) = shared.web.page(&link) else {
-        let why = shared.web.problem().unwrap_or("this daemon serves no HTTP");
+    let web = shared.web.begin(shared).await;
+    let Some(page) = web.page(&link) else {
+        let why = web.problem().unwrap_or("this daemon serves no HTTP");
         return Err(Error::new(ErrorCode::NotServed, Fault::Missing, why).with_hint(
             "`cortex stop`, then `cortex serve` serves it; http.background = true does so always",
         ));
     };
-    Ok(json!({"page": page, "http": shared.web.address()}))
+    Ok(json!({"page": page, "http": web.address()}))
 }
 
 fn status(shared: &ServerState) -> Value {
@@ -160,20 +161,21 @@ fn status(shared: &ServerState) -> Value {
         Ok(talents) => talents.status(),
         Err(why) => json!({"problem": why}),
     };
+    let web = shared.web.state();
     json!({
         "running": true,
         "pid": std::process::id(),
         "version": env!("CARGO_PKG_VERSION"),
         "home": shared.place.home.display().to_string(),
         "socket": shared.place.socket().display().to_string(),
-        "http": shared.web.address(),
-        "http_problem": shared.web.problem(),
-        "page": shared.owner.link().ok().and_then(|link| shared.web.page(&link)),
+        "http": web.address(),
+        "http_problem": web.problem(),
+        "page": shared.owner.link().ok().and_then(|link| web.page(&link)),
         "uptime_seconds": shared.started.elapsed().as_secs(),
         "connections": shared.connections.load(Ordering::SeqCst),
         "requests": shared.requests.load(Ordering::Relaxed),
         "open_actors": shared.host.service.home().open_count(),
-        "ends_when_idle_for_seconds": shared.idle.map(|idle| idle.as_secs()),
+        "ends_when_idle_for_seconds": shared.idle().map(|idle| idle.as_secs()),
         "hands": talents,
     })
 }

@@ -11,10 +11,10 @@ use client::protocol::{
 use tokio::net::unix::OwnedWriteHalf;
 use tokio::sync::mpsc;
 
-use crate::pools::WorkKind;
 use crate::server::ServerState;
 use crate::server::command::CommandContext;
 use crate::server::connection::{ConnectionReader, Incoming, receive, send};
+use host::pools::WorkKind;
 
 /// Frames that wait for a slow reader.
 const FRAMES_MAX: usize = 16;

@@ -5,34 +5,35 @@ pub mod command;
 mod connection;
 mod forward;
 pub mod owner;
+mod web;
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use api::{DEFAULT_ACTOR, Error, ErrorCode, Fault, Result};
+use api::{Error, ErrorCode, Fault, Result};
 use client::connection::DaemonClient;
 use client::place::{DaemonPlace, failed};
 use cluster::PostgresLedger;
-use kernel::actor::ActorName;
 use service::config::http::HttpServerSettings;
-use service::{Caller, Environment, Service, Settings, SystemEnvironment, renewal};
-use tokio::net::{TcpListener, UnixListener};
+use service::{Environment, Service, Settings, SystemEnvironment, renewal};
+use tokio::net::UnixListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
-use tokio::task::{JoinHandle, JoinSet};
-use tokio::time::{MissedTickBehavior, interval, sleep_until};
+use tokio::task::JoinSet;
+use tokio::time::sleep_until;
 
 use crate::cluster_checkpoints;
 use crate::cluster_host::{ClusterOptions, follow, told};
-use crate::host::Host;
 use crate::talents_host::{TalentsHost, TalentsSettings};
-use background::PeriodicWork;
+use background::Rounds;
 use command::RunCommand;
+use host::Host;
 use owner::OwnerKeys;
+use web::{ServeHttp, Web, bind, web};
+
+pub use web::{HttpParts, HttpState};
 
 /// Connections at once.
 pub(crate) const CONNECTIONS_MAX: usize = 512;
@@ -42,24 +43,8 @@ const OWN_WAIT: Duration = Duration::from_secs(10);
 const GRACE: Duration = Duration::from_secs(20);
 /// The same for HTTP, whose callers may keep connections open for no reason.
 const WEB_GRACE: Duration = Duration::from_secs(3);
-/// How often accesses are journaled and idle actors closed.
-const TIDY_EVERY: Duration = Duration::from_secs(5);
-/// How often new memories get their vectors of the chosen model.
-const EMBED_EVERY: Duration = Duration::from_secs(2);
-/// How often the minds look what is due.
-const MINDS_EVERY: Duration = Duration::from_secs(5);
-/// How soon a bulletin follows a change; changes within it are one.
-const CHANGES_EVERY: Duration = Duration::from_millis(250);
-/// Bulletins rest so many times as long as they took: under steady writing they have a tenth of a core.
-const BULLETINS_REST: u32 = 9;
-/// How often it is looked whether coding agents wrote something.
-const FOLLOW_EVERY: Duration = Duration::from_secs(5);
-/// How often it is looked whether a backup or the read of a ledger is due.
-const KEEP_SAFE_EVERY: Duration = Duration::from_mins(1);
 /// A time that is never reached.
 const NEVER: Duration = Duration::from_hours(1);
-/// Threads for work that blocks: those of all pools, and some for the daemon itself.
-pub(crate) const BLOCKING_THREADS: usize = 256;
 /// Files that the daemon asks the system for: every connection is one.
 const FILES_WANTED: u64 = 16_384;
 
@@ -75,76 +60,14 @@ pub struct ServeOptions {
     pub cluster: Option<ClusterOptions>,
     /// Serves HTTP as well.
     pub http: Option<HttpServerSettings>,
+    /// Serves HTTP from the moment somebody asks for a link to the page, if not before.
+    pub http_on_request: Option<HttpServerSettings>,
     /// Runs talents.
     pub talents: TalentsSettings,
     /// Runs command lines for callers.
     pub run_command: RunCommand,
     /// Answers HTTP.
     pub serve_http: ServeHttp,
-}
-
-/// Answers HTTP on a listener until it is told to end. The interface brings it.
-pub(crate) type ServeHttp =
-    fn(HttpParts) -> Pin<Box<dyn Future<Output = std::io::Result<()>> + Send>>;
-
-/// What HTTP is served with.
-#[derive(Debug)]
-pub struct HttpParts {
-    pub listener: TcpListener,
-    pub settings: HttpServerSettings,
-    pub host: Arc<Host>,
-    /// What shows the owner.
-    pub owner: Arc<OwnerKeys>,
-    /// Absent if talents cannot run here.
-    pub talents: Option<Arc<TalentsHost>>,
-    pub ending: watch::Receiver<bool>,
-}
-
-/// Whether HTTP is served, and where.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum HttpState {
-    /// Nobody asked for it.
-    Off,
-    At {
-        address: SocketAddr,
-        is_tls: bool,
-    },
-    /// It could not listen; the daemon serves its socket all the same.
-    Failed(String),
-}
-
-impl HttpState {
-    /// Where to reach it.
-    pub fn address(&self) -> Option<String> {
-        match self {
-            HttpState::At { address, is_tls } => Some(format!("{}://{address}", scheme(*is_tls))),
-            _ => None,
-        }
-    }
-
-    /// Where a link opens the page. An address that means every one of the machine is reached at its own.
-    pub fn page(&self, link: &str) -> Option<String> {
-        let HttpState::At { address, is_tls } = self else { return None };
-        let mut address = *address;
-        if address.ip().is_unspecified() {
-            address.set_ip(match address.ip() {
-                IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
-                IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
-            });
-        }
-        Some(format!("{}://{address}/open/{link}", scheme(*is_tls)))
-    }
-
-    pub fn problem(&self) -> Option<&str> {
-        match self {
-            HttpState::Failed(why) => Some(why),
-            _ => None,
-        }
-    }
-}
-
-fn scheme(is_tls: bool) -> &'static str {
-    if is_tls { "https" } else { "http" }
 }
 
 /// What connections share.
@@ -160,7 +83,7 @@ pub(super) struct ServerState {
     pub(super) end: watch::Sender<bool>,
     /// Nobody is served any more.
     pub(super) over: watch::Sender<bool>,
-    pub(super) web: HttpState,
+    pub(super) web: Web,
     pub(super) owner: Arc<OwnerKeys>,
     pub(super) run_command: RunCommand,
     /// The host of talents, or why there is none: the memory is served all the same.
@@ -182,9 +105,10 @@ pub fn serve(
         ));
     };
     raise_file_limit();
+    leave_no_cores();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
-        .max_blocking_threads(BLOCKING_THREADS)
+        .max_blocking_threads(host::pools::BLOCKING_THREADS)
         .thread_name("daemon")
         .enable_all()
         .build()
@@ -221,6 +145,15 @@ fn raise_file_limit() {
     if limit.current.is_some_and(|current| current < wanted) {
         // The bounds on connections hold below the usual limit, too.
         let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), ..limit });
+    }
+}
+
+/// A daemon that breaks leaves no file with what it had in memory.
+fn leave_no_cores() {
+    use rustix::process::{Resource, Rlimit, setrlimit};
+    let none = Rlimit { current: Some(0), maximum: Some(0) };
+    if let Err(error) = setrlimit(Resource::Core, none) {
+        tracing::warn!("core files cannot be switched off: {error}");
     }
 }
 
@@ -269,7 +202,8 @@ async fn live(
         }
         _ => None,
     };
-    let (web, web_task) = web(options, bound, &host, &owner, talents.as_ref().ok(), &ending).await;
+    let (state, task) = web(options, bound, &host, &owner, talents.as_ref().ok(), &ending).await;
+    let web = Web::new(state, task, options);
     let shared = Arc::new(ServerState {
         host,
         place: place.clone(),
@@ -288,34 +222,14 @@ async fn live(
     let mut terminate = signals(SignalKind::terminate())?;
     let mut interrupt = signals(SignalKind::interrupt())?;
     let mut hang_up = signals(SignalKind::hangup())?;
-    let mut tidy = interval(TIDY_EVERY);
-    tidy.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut embed = interval(EMBED_EVERY);
-    embed.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut tick_minds = interval(MINDS_EVERY);
-    tick_minds.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut changes = interval(CHANGES_EVERY);
-    changes.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut follow = interval(FOLLOW_EVERY);
-    follow.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut keep_safe = interval(KEEP_SAFE_EVERY);
-    keep_safe.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let tidying = PeriodicWork::new(|host| Ok(host.tidy(SystemEnvironment.now()?)?), 0);
-    let embedding = PeriodicWork::new(
-        |host| Ok(host.service.embed_new(SystemEnvironment.now()?).map(drop)?),
-        0,
-    );
-    let minds = PeriodicWork::new(tick_all, 0);
-    let bulletins = PeriodicWork::new(follow_changes, BULLETINS_REST);
-    let past = PeriodicWork::new(|host| Ok(host.follow_past()?), 0);
-    let safekeeping = PeriodicWork::new(|host| Ok(host.keep_safe()?), 0);
+    let mut rounds = Rounds::new();
     let mut idle_since = tokio::time::Instant::now();
     let mut open = JoinSet::new();
-    let http = shared.web.address();
+    let http = shared.web.state().address();
     tracing::info!(home = %place.home.display(), http, "serving");
-    ready(&shared.web, &shared.owner);
+    ready(&shared.web.state(), &shared.owner);
     loop {
-        let idle_at = options.idle.map(|idle| idle_since + idle);
+        let idle_at = shared.idle().map(|idle| idle_since + idle);
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
@@ -342,12 +256,7 @@ async fn live(
                 }
                 idle_since = tokio::time::Instant::now();
             }
-            _ = tidy.tick() => tidying.begin(&shared.host),
-            _ = embed.tick() => embedding.begin(&shared.host),
-            _ = tick_minds.tick() => minds.begin(&shared.host),
-            _ = changes.tick() => bulletins.begin(&shared.host),
-            _ = follow.tick() => past.begin(&shared.host),
-            _ = keep_safe.tick() => safekeeping.begin(&shared.host),
+            work = rounds.next() => work.begin(&shared.host),
         }
     }
     tracing::info!("ending");
@@ -378,7 +287,7 @@ async fn live(
     {
         tracing::debug!("the others find out by themselves that this node is gone");
     }
-    if let Some(mut task) = web_task
+    if let Some(mut task) = shared.web.task()
         && tokio::time::timeout(WEB_GRACE, &mut task).await.is_err()
     {
         // A caller that holds its connection and says nothing must not keep the home.
@@ -401,75 +310,6 @@ async fn talents(
     })
 }
 
-/// Where HTTP listens, if that is wanted.
-type BoundListener = std::io::Result<(TcpListener, SocketAddr)>;
-
-async fn bind(options: &ServeOptions) -> Option<BoundListener> {
-    let http = options.http.as_ref()?;
-    Some(TcpListener::bind(http.address).await.and_then(|listener| {
-        let address = listener.local_addr()?;
-        Ok((listener, address))
-    }))
-}
-
-/// Serves HTTP if that is wanted. A port that somebody else has is no reason not to serve the socket.
-async fn web(
-    options: &ServeOptions,
-    bound: Option<BoundListener>,
-    host: &Arc<Host>,
-    owner: &Arc<OwnerKeys>,
-    talents: Option<&Arc<TalentsHost>>,
-    ending: &watch::Receiver<bool>,
-) -> (HttpState, Option<JoinHandle<()>>) {
-    let (Some(http), Some(bound)) = (options.http.clone(), bound) else {
-        return (HttpState::Off, None);
-    };
-    let parts = |listener, settings| HttpParts {
-        listener,
-        settings,
-        host: Arc::clone(host),
-        owner: Arc::clone(owner),
-        talents: talents.cloned(),
-        ending: ending.clone(),
-    };
-    match bound {
-        Ok((listener, address)) => {
-            // The port of the mind's own documents. Whoever has it may keep it.
-            if let Some(second) = http.second()
-                && let Ok(listener) = TcpListener::bind(second.address).await
-            {
-                tokio::spawn(answer((options.serve_http)(parts(listener, second))));
-            }
-            let is_tls = http.is_tls();
-            let task = tokio::spawn(answer((options.serve_http)(parts(listener, http))));
-            (HttpState::At { address, is_tls }, Some(task))
-        }
-        Err(error) => {
-            let why = format!("cannot listen on {}: {error}", http.address);
-            tracing::warn!("HTTP is not served: {why}; CORTEX_PORT sets another port");
-            (HttpState::Failed(why), None)
-        }
-    }
-}
-
-async fn answer(serving: impl Future<Output = std::io::Result<()>>) {
-    if let Err(error) = serving.await {
-        tracing::warn!("HTTP ended: {error}");
-    }
-}
-
-/// What is due for the minds of the home.
-fn tick_all(host: &Host) -> Result<()> {
-    let actor = ActorName::parse(DEFAULT_ACTOR).map_err(service::Error::from)?;
-    Ok(host.tick_minds(&Caller::new(actor, mind::proposal::BY))?)
-}
-
-/// Bulletins follow what was written since the last look.
-fn follow_changes(host: &Host) -> Result<()> {
-    let actor = ActorName::parse(DEFAULT_ACTOR).map_err(service::Error::from)?;
-    Ok(host.follow_changes(&Caller::new(actor, mind::proposal::BY))?)
-}
-
 impl ServerState {
     /// A place among the connections; `false` if all are taken.
     pub(super) fn enter(&self) -> bool {
@@ -483,5 +323,10 @@ impl ServerState {
 
     pub(super) fn leave(&self) {
         self.connections.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// After how long without a connection it ends. Whoever opened the page wants a daemon that stays.
+    pub(super) fn idle(&self) -> Option<Duration> {
+        self.idle.filter(|_| !self.web.was_requested())
     }
 }

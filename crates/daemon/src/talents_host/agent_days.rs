@@ -17,7 +17,7 @@ use service::Caller;
 use talents::chronicle::{DaySource, SegmentLine, SourceSegment};
 use talents::{Day, Segment};
 
-use crate::host::Host;
+use host::Host;
 
 /// Nobody said anything for so long: what follows is another stretch.
 const GAP_SECONDS: i64 = 30 * 60;
@@ -44,7 +44,7 @@ impl AgentDays {
     }
 
     fn sessions(&self, caller: &Caller, since: Day) -> Result<Vec<PastSessionView>, String> {
-        if !self.host.service.has_past() {
+        if !self.host.agents.has_past() {
             return Ok(Vec::new());
         }
         let start = since.date().to_zoned(self.zone.clone()).map_err(|error| error.to_string())?;
@@ -53,7 +53,7 @@ impl AgentDays {
             limit: Some(SESSIONS_MAX),
             ..PastSessionsRequest::default()
         };
-        let sessions = self.host.service.past_sessions(caller, request);
+        let sessions = self.host.agents.past_sessions(caller, request);
         Ok(sessions.map_err(|error| error.to_string())?.sessions)
     }
 
@@ -68,12 +68,12 @@ impl AgentDays {
 
     /// How much of the past was forgotten so far.
     pub(super) fn forgotten(&self) -> u64 {
-        if !self.host.service.has_past() {
+        if !self.host.agents.has_past() {
             return 0;
         }
         let state = AgentDays::caller()
             .ok()
-            .and_then(|caller| self.host.service.past_state(&caller, PastStateRequest {}).ok());
+            .and_then(|caller| self.host.agents.past_state(&caller, PastStateRequest {}).ok());
         state.map_or(0, |state| state.forgotten)
     }
 }
@@ -86,7 +86,7 @@ impl DaySource for AgentDays {
     fn segments(&self, since: Day) -> Result<Vec<SourceSegment>, String> {
         let caller = AgentDays::caller()?;
         let now = caller.now().map_err(|error| error.to_string())?.get();
-        let service = &self.host.service;
+        let agents = &self.host.agents;
         let sessions = self.sessions(&caller, since)?;
         let mut found = Vec::new();
         for session in sessions {
@@ -96,7 +96,7 @@ impl DaySource for AgentDays {
                 ..PastShowRequest::default()
             };
             // A session that was forgotten meanwhile is not there any more.
-            let Ok(shown) = service.past_show(&caller, request) else { continue };
+            let Ok(shown) = agents.past_show(&caller, request) else { continue };
             found.extend(stretches(&session, &shown.turns, &self.zone, now / 1_000));
         }
         Ok(found.into_iter().filter(|segment| segment.day >= since).collect())

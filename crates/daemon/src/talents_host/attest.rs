@@ -1,11 +1,11 @@
 //! What a run that has ended teaches the memory: a run is an intent, and its end is attested with what it relied on.
 //!
 //! A run that ended is no evidence that what it read was of use. What it relied on is what its answer names, as `[#12]`
-//! or as a URI; only then its success teaches anything. A failure has many causes and teaches nothing by itself;
-//! whoever knows better attests.
+//! or as a URI; only then its success teaches anything. A failure has many causes and teaches nothing; whoever knows
+//! better attests. Of a run that teaches nothing nothing is journaled: its own log has what it read and how it ended.
 //!
-//! What must stay true: one attestation per run, however often a daemon that dies is told of the same end; a failure to
-//! attest is counted and in the log, and costs the run nothing.
+//! What must stay true: at most one attestation per run, however often a daemon that dies is told of the same end; a
+//! failure to attest is counted and in the log, and costs the run nothing.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,12 +15,12 @@ use api::attest::{AttestRequest, Citation};
 use api::run::RunOutcome;
 use api::{ErrorCode, Result};
 use kernel::limits::CITATIONS_MAX;
+use runs::runner::{EndedRun, RunObserver};
 use serde_json::Value;
 use service::Caller;
-use talents::runner::{EndedRun, RunObserver};
 
-use crate::channels::actor_of;
-use crate::host::Host;
+use host::Host;
+use host::channels::actor_of;
 
 /// Who attests.
 const BY: &str = "runner";
@@ -95,7 +95,7 @@ impl RunObserver for Attester {
     }
 }
 
-/// What is attested of a run; nothing of one that found nothing to do.
+/// What is attested of a run; nothing of one that says nothing about a memory.
 fn attestation(run: &EndedRun) -> Option<AttestRequest> {
     let id = |cited: &Value| cited.as_u64().or_else(|| cited.as_str()?.parse().ok());
     let mut retrieved: Vec<u64> = run.cited.iter().filter_map(id).filter(|id| *id > 0).collect();
@@ -103,11 +103,9 @@ fn attestation(run: &EndedRun) -> Option<AttestRequest> {
     let named = named(run.result.as_deref().unwrap_or_default());
     let cite = retrieved.iter().filter(|id| named.contains(id));
     let mut cite: Vec<Citation> = cite.map(|id| Citation { id: *id, version: None }).collect();
-    let outcome = match run.outcome {
-        RunOutcome::Finished if !cite.is_empty() => "success",
-        RunOutcome::Finished | RunOutcome::Failed | RunOutcome::Cancelled => "partial",
-        RunOutcome::Skipped => return None,
-    };
+    if run.outcome != RunOutcome::Finished || cite.is_empty() {
+        return None;
+    }
     if cite.len() > CITATIONS_MAX {
         tracing::warn!(
             "run {} cites {} memories; the first {CITATIONS_MAX} are attested",
@@ -121,7 +119,7 @@ fn attestation(run: &EndedRun) -> Option<AttestRequest> {
         reason.map(|text| text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect());
     Some(AttestRequest {
         intent: format!("talent/{}/{}", run.name, run.use_id),
-        outcome: outcome.to_owned(),
+        outcome: "success".to_owned(),
         cite,
         retrieved,
         reason: reason.filter(|text| !text.trim().is_empty()),

@@ -209,11 +209,11 @@ impl RunLauncher for BusRuns {
 #[cfg(test)]
 mod tests {
     use api::run::RunEnvironment;
+    use runs::bus_server::BusServer;
+    use runs::runner::{Facts, Runner, RunnerParts, RunnerSettings, TalentFacts, TalentProgram};
     use talents::bus::{BusSettings, Hub};
-    use talents::bus_server::BusServer;
     use talents::clock::{SystemClock, Timing};
     use talents::confine::VariableRules;
-    use talents::runner::{Facts, Runner, RunnerParts, RunnerSettings, TalentFacts, TalentProgram};
     use talents::{Layout, TalentName};
 
     use super::*;

@@ -10,18 +10,18 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use llm::models::{ModelChoice, ModelQuery, NoModelError, Resolver};
 use llm::providers::{ConfiguredProviders, Env, HttpLimits, ToolConfinement, usable};
+use runs::process::TalentProcess;
+use runs::runner::RunnerSettings;
 use serde::Serialize;
 use serde_json::{Value, json};
 use service::caller::Environment;
 use service::config::Config;
 use talents::Layout;
 use talents::confine::ExecSettings;
-use talents::process::TalentProcess;
-use talents::runner::RunnerSettings;
 use talents::talent_files::{OutputFormat, Talent, TalentCatalog, TalentSchedule, ToolGrant};
 
-use crate::confinement::exec_settings;
 use crate::talents_host::settings;
+use host::confinement::exec_settings;
 
 /// What a home has for talents: files, models, providers.
 #[derive(Clone, Debug)]
@@ -143,7 +143,7 @@ impl TalentContext {
     /// Everything a talent process needs. Command line tools are started as `confinement` says.
     pub fn process(
         &self,
-        toolbox: Arc<dyn talents::process::Toolbox>,
+        toolbox: Arc<dyn runs::process::Toolbox>,
         environment: Arc<dyn Environment>,
         dry_run: bool,
         confinement: Option<ToolConfinement>,

@@ -13,25 +13,25 @@ use jiff::Zoned;
 use jiff::civil::Time;
 use kernel::actor::ActorName;
 use llm::providers::BoxFuture;
+use runs::runner::Runner;
 use serde_json::Value;
 use service::{Caller, SystemEnvironment};
 use talents::bus::{BusMessage, Hub};
 use talents::chronicle::{DaySource, days, sources_print, take_in};
-use talents::runner::Runner;
-use talents::supervisor::{DayWorker, SeenDay};
+use talents::supervisor::{DayProblem, DayWorker, SeenDay};
 use talents::think::{
     self, ThinkError, ThinkHooks, ThinkReport, ThinkRequest, ThinkWork, UnitOutput,
 };
 use talents::{Day, Layout, TalentName};
 use tokio::sync::watch;
 
-use crate::channels::purpose;
-use crate::host::Host;
 use crate::talents_host::TalentContext;
 use crate::talents_host::agent_days::AgentDays;
 use crate::talents_host::host::TalentSources;
 use crate::talents_host::own_runs::OwnRuns;
 use crate::talents_host::readiness;
+use host::Host;
+use host::channels::purpose;
 
 /// Who asks for the runs of days.
 const CALLER: &str = "think";
@@ -104,6 +104,16 @@ fn closed(talents: &TalentContext) -> api::Result<(Zoned, Time)> {
     Ok((now, until))
 }
 
+/// What is wanted of a day: all of it once it is over, else what has closed.
+fn asked(talents: &TalentContext, day: Day, is_over: bool) -> Result<ThinkRequest, String> {
+    let work = if is_over {
+        ThinkWork::All
+    } else {
+        ThinkWork::Closed(closed(talents).map_err(|error| error.message)?.1)
+    };
+    Ok(ThinkRequest { day, work, facet: None, talent: None, refresh: false })
+}
+
 impl Days {
     pub(super) fn new(
         sources: TalentSources,
@@ -171,18 +181,13 @@ impl Days {
         talents: &TalentContext,
         day: Day,
         is_over: bool,
-    ) -> Result<(), String> {
-        let work = if is_over {
-            ThinkWork::All
-        } else {
-            ThinkWork::Closed(closed(talents).map_err(|error| error.message)?.1)
-        };
-        let asked = ThinkRequest { day, work, facet: None, talent: None, refresh: false };
+    ) -> Result<(), DayProblem> {
+        let asked = asked(talents, day, is_over)?;
         let report = match self.think(talents, &asked).await {
             Ok(report) => report,
             // What lay there is gone.
             Err(ThinkError::NoDay(_)) => return Ok(()),
-            Err(error) => return Err(error.to_string()),
+            Err(error) => return Err(error.to_string().into()),
         };
         if report.is_well() {
             return Ok(());
@@ -191,7 +196,8 @@ impl Days {
         let more = labels.len().saturating_sub(NAMED_MAX);
         labels.truncate(NAMED_MAX);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        Err(format!("{}{more}", labels.join(", ")))
+        let why = format!("{}{more}", labels.join(", "));
+        Err(DayProblem { why, is_of_answers: report.only_answers_failed() })
     }
 }
 
@@ -234,7 +240,20 @@ impl DayWorker for Days {
         })
     }
 
-    fn work(&self, day: Day, is_over: bool) -> BoxFuture<'_, Result<(), String>> {
+    fn is_done(&self, day: Day, is_over: bool) -> BoxFuture<'_, bool> {
+        Box::pin(async move {
+            let looked = self.on_thread(move |sources, _| {
+                let talents = sources.context().map_err(|error| error.message)?;
+                let asked = asked(&talents, day, is_over)?;
+                let planned = think::plan(&sources.layout, &talents.catalog, &asked)
+                    .map_err(|error| error.to_string())?;
+                Ok(planned.units().next().is_none())
+            });
+            looked.await.unwrap_or(false)
+        })
+    }
+
+    fn work(&self, day: Day, is_over: bool) -> BoxFuture<'_, Result<(), DayProblem>> {
         Box::pin(async move {
             *self.day.lock().unwrap_or_else(PoisonError::into_inner) = Some(day);
             let _guard = DayGuard(&self.day);
@@ -322,7 +341,7 @@ impl ThinkHooks for DayHooks {
         Box::pin(async move {
             let (host, path) = (self.host.upgrade(), output.path.clone());
             let Some(host) = host else { return Err("the daemon is stopping".to_owned()) };
-            let work = tokio::task::spawn_blocking(move || host.outputs.put(&path));
+            let work = tokio::task::spawn_blocking(move || host.index_output(&path));
             work.await.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
         })
     }

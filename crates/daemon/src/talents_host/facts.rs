@@ -7,13 +7,13 @@ use std::time::Duration;
 use api::DEFAULT_ACTOR;
 use api::run::{RunRejection, RunRequest};
 use llm::models::ModelQuery;
+use runs::runner::{Facts, TalentFacts};
 use service::Caller;
 use talents::TalentName;
-use talents::runner::{Facts, TalentFacts};
 
-use crate::channels::{actor_of, purpose};
-use crate::host::Host;
 use crate::talents_host::host::TalentSources;
+use host::Host;
+use host::channels::{actor_of, purpose};
 
 #[derive(Debug)]
 pub(super) struct CatalogFacts {

@@ -12,28 +12,28 @@ use std::time::Duration;
 use api::{Error, ErrorCode, Fault, Result};
 use client::place::DaemonPlace;
 use jiff::tz::TimeZone;
+use runs::bus_server::BusServer;
+use runs::runner::{Recovery, Runner, RunnerParts, RunnerSettings, RunnerStatus, TalentProgram};
 use serde_json::{Value, json};
 use service::config::Config;
 use service::{Caller, config};
 use talents::Layout;
 use talents::bus::{BusMessage, BusSettings, Hub, HubStatus};
-use talents::bus_server::BusServer;
 use talents::clock::Timing;
-use talents::runner::{Recovery, Runner, RunnerParts, RunnerSettings, RunnerStatus, TalentProgram};
 use talents::supervisor::{
     Calendar, DaySchedule, ScheduleState, ServiceStatus, ServiceWork, SupervisedService,
     Supervisor, SupervisorSettings,
 };
 
-use crate::confinement::exec_settings;
-use crate::host::Host;
 use crate::talents_host::attest::Attester;
 use crate::talents_host::days::Days;
 use crate::talents_host::facts::CatalogFacts;
 use crate::talents_host::runner_handle::RunnerHandle;
 use crate::talents_host::triggers::Triggers;
 use crate::talents_host::{TalentContext, journal_watch, run_watch, settings};
-use crate::tool_servers::{ToolServers, ToolSettings};
+use host::Host;
+use host::confinement::exec_settings;
+use host::tool_servers::{ToolServers, ToolSettings};
 
 /// What a stop may take beyond the grace that runs have.
 const STOP_MARGIN: Duration = Duration::from_secs(5);
@@ -301,6 +301,8 @@ fn schedule_view(state: &ScheduleState) -> Value {
         .waiting()
         .map(|(day, record)| {
             let (attempts, error, next_at) = (record.attempts, &record.error, record.next_at);
+            // One that rests is not tried again by the clock.
+            let next_at = (!record.rests).then_some(next_at);
             (day, json!({"attempts": attempts, "error": error, "next_at": next_at}))
         })
         .collect();

@@ -17,7 +17,7 @@ use serde_json::Value;
 use service::{Caller, Environment as _, SystemEnvironment};
 use talents::bus::{BusMessage, Hub, MEMORY_TOPIC};
 
-use crate::host::Host;
+use host::Host;
 
 /// How long an entry may go untold.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -28,7 +28,7 @@ const BY: &str = "feed";
 
 /// Looks for as long as the host is there.
 pub(crate) fn start(hub: &Hub, host: &Arc<Host>) {
-    host.feed.lend_hub(hub);
+    host.lend_hub(hub);
     let (hub, host) = (hub.clone(), Arc::downgrade(host));
     let began = SystemEnvironment.now().map(Millis::rfc3339).unwrap_or_default();
     tokio::spawn(watch(hub, host, began));

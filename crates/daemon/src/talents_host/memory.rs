@@ -13,8 +13,8 @@ use client::place::DaemonPlace;
 use client::protocol::encode;
 use service::{Caller, Service, config, renewal};
 
-use crate::dispatch::HostOperation;
-use crate::host::Host;
+use host::Host;
+use host::dispatch::HostOperation;
 
 /// Between two looks at a home that somebody is about to open or close.
 const STEP: Duration = Duration::from_millis(10);

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use api::run::{FinishPayload, RunEvent, RunEventKind, RunReceipt, RunRequest};
 use llm::providers::BoxFuture;
+use runs::runner::{RunFollower, RunSelector, Runner, run_of};
 use talents::UseId;
-use talents::runner::{RunFollower, RunSelector, Runner, run_of};
 use talents::think::{RunEnd, RunLauncher};
 use tokio::time::Instant;
 

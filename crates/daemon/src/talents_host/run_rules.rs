@@ -6,8 +6,8 @@ use std::path::Path;
 use api::run::RunRequest;
 use llm::models::ModelQuery;
 use llm::providers::usable;
+use runs::process::Chats;
 use talents::confine::{RunPolicy, RunPolicyParts, VariableRules};
-use talents::process::Chats;
 use talents::talent_files::Talent;
 
 use crate::talents_host::TalentContext;

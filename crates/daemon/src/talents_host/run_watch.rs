@@ -14,13 +14,13 @@ use kernel::actor::ActorName;
 use mind::hook::CortexHook;
 use mind::supervision::{ProcessEvent, ProcessId};
 use mind::warmup::ProcessType;
+use runs::runner::Runner;
 use serde_json::Value;
 use service::Caller;
 use talents::bus::{BusFilter, BusMessage, Delivery, Hub, RUN_TOPIC};
-use talents::runner::Runner;
 
-use crate::channels::actor_of;
-use crate::host::{Host, process_of};
+use host::channels::actor_of;
+use host::{Host, process_of};
 
 /// Who tells the mind.
 const BY: &str = "runner";
@@ -185,7 +185,7 @@ impl RunWatch {
             status.running.into_iter().chain(status.queued).map(|run| run.use_id).collect();
         self.runs.retain(|use_id, _| live.contains(use_id));
         let mut running: BTreeMap<ActorName, Vec<ProcessId>> = BTreeMap::new();
-        for actor in host.minds.all().iter().map(|actor_mind| actor_mind.actor.clone()) {
+        for actor in host.minded_actors() {
             running.insert(actor, Vec::new());
         }
         for run in self.runs.values() {

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use api::run::{RunEventKind, RunReceipt, RunRequest};
 use api::{Error, ErrorCode, Fault, Result};
+use runs::runner::{RunSelector, Runner};
 use serde_json::{Map, Value};
 use talents::UseId;
 use talents::bus::{BusMessage, Hub};
-use talents::runner::{RunSelector, Runner};
 use tokio::runtime::Handle;
 
-use crate::run_control::{ActiveRun, RunControl};
+use host::run_control::{ActiveRun, RunControl};
 
 #[derive(Debug)]
 pub(super) struct RunnerHandle {

@@ -15,19 +15,19 @@ use api::render::untrusted;
 use api::run::{RunReceipt, RunRequest};
 use jiff::Timestamp;
 use kernel::actor::ActorName;
+use runs::runner::Runner;
 use serde_json::Value;
 use service::Caller;
 use talents::Day;
 use talents::bus::{BusMessage, Hub};
 use talents::clock::Timing;
-use talents::runner::Runner;
 use talents::talent_files::Talent;
 use talents::triggers::{EventFilter, MemoryEvent, Trigger, TriggerState};
 use tokio::sync::watch;
 
-use crate::host::Host;
 use crate::talents_host::TalentContext;
 use crate::talents_host::host::TalentSources;
+use host::Host;
 
 /// How often the clock and the journal are looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
@@ -178,6 +178,8 @@ impl Triggers {
         let Some(host) = self.host.upgrade() else { return Ok(Vec::new()) };
         let actor = ActorName::parse(DEFAULT_ACTOR).map_err(|error| error.to_string())?;
         if !host.service.home().has(&actor) {
+            // Nothing was there when somebody began to ask: the first memory of a home is news.
+            state.entry = state.entry.or(Some(0));
             return Ok(Vec::new());
         }
         let caller = Caller::new(actor, CALLER);

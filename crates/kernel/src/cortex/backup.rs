@@ -74,6 +74,12 @@ impl BackupManifest {
         Some(BackupManifest { actor, size, root, segments })
     }
 
+    /// True if a folder holds backups of actors.
+    pub(crate) fn are_in(folder: &Path) -> bool {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).any(|path| BackupManifest::read(&path).is_ok())
+    }
+
     /// Reads the manifest of a backup.
     pub fn read(folder: &Path) -> Result<BackupManifest> {
         let path = folder.join(MANIFEST);
@@ -92,14 +98,16 @@ impl Cortex {
         let reading = self.read()?;
         let roots = reading.roots()?;
         let before = match BackupManifest::read(folder) {
-            Ok(before) if before.actor == self.actor => before.size,
+            Ok(before) if before.actor == self.actor => Some(before),
             Ok(before) => {
                 let reason = format!("holds a backup of {}", before.actor);
                 return Err(Error::invalid("folder", reason));
             }
-            Err(error) if error.io_kind() == Some(std::io::ErrorKind::NotFound) => 0,
+            Err(error) if error.io_kind() == Some(std::io::ErrorKind::NotFound) => None,
             Err(error) => return Err(error),
         };
+        let (before, named) =
+            before.map_or((0, Vec::new()), |before| (before.size, before.segments));
         // What was erased since the last backup must leave the files that it copied.
         let mut erased = Vec::new();
         for seq in before + 1..=roots.size {
@@ -109,7 +117,7 @@ impl Cortex {
                 erased.extend(reading.view().versions(erase.id)?.iter().map(|v| v.seq));
             }
         }
-        let copies = files.ledger().copy_to(folder, &erased)?;
+        let copies = files.ledger().copy_to(folder, &named, &erased)?;
         let (actor, size) = (self.actor.clone(), roots.size);
         let root = roots.overall(self.actor.as_str());
         let manifest = BackupManifest { actor, size, root, segments: copies.segments };

@@ -6,10 +6,10 @@
 
 use std::path::Path;
 
-use super::Cortex;
+use super::{Cortex, SCRUB_PATIENCE};
 use crate::command::Stamp;
 use crate::error::Result;
-use crate::store::{DiskMedium, Storage as _, StoreFile};
+use crate::store::{DiskMedium, Storage as _, StoreFile, unscrubbed};
 
 /// How often a state is taken until nobody wrote between it and its snapshot.
 const TRIES: usize = 16;
@@ -27,7 +27,7 @@ pub struct CheckpointState {
 
 impl Cortex {
     /// Copies the derived rows and the local copy of the ledger into a folder that is empty, while others read and
-    /// write. `None`: others wrote all the time.
+    /// write. `None`: others wrote all the time, or an erasure could not be scrubbed.
     pub fn checkpoint(
         &self,
         stamp: &dyn Fn() -> Stamp,
@@ -37,6 +37,14 @@ impl Cortex {
         for _ in 0..TRIES {
             let reading = self.read()?;
             let rows = self.storage.rows()?;
+            if unscrubbed(&*rows)?.is_some() {
+                // Rows that may hold words of an erased memory stay here.
+                drop(rows);
+                if self.scrubber.wait(SCRUB_PATIENCE) {
+                    continue;
+                }
+                break;
+            }
             let counters = reading.view().counters()?;
             let manifest = self.snapshot(stamp(), REASON)?;
             if manifest.size != counters.size {
@@ -44,10 +52,10 @@ impl Cortex {
             }
             // Rows may be of a moment later than the reading; then somebody wrote, and the sizes above differ.
             let copy = files.begin_copy()?;
-            copy.fill(&*rows)?;
+            copy.fill(&*rows, false)?;
             copy.settle()?;
             drop(rows);
-            files.ledger().copy_to(folder, &[])?;
+            files.ledger().copy_to(folder, &[], &[])?;
             copy.take_out(&DiskMedium::new(folder).path(StoreFile::Derived))?;
             return Ok(Some(CheckpointState { size: counters.size, erased: counters.erased }));
         }

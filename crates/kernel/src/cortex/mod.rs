@@ -20,6 +20,7 @@ use proof::actor::ActorName;
 use proof::journal::{FoundMemory, Manifest};
 use proof::memory::{Millis, Salt};
 
+use crate::background::in_background;
 use crate::batch::{Hooks, ProgressFn};
 use crate::birth::{birth, live_side};
 use crate::command::{
@@ -46,6 +47,9 @@ pub use backup::{BackupManifest, BackupReport, RestoreReport};
 pub use checkpoint::CheckpointState;
 pub use reading::{Reading, ResolvedMemory};
 
+/// The longest a check waits for copies of what was erased to be gone.
+const SCRUB_PATIENCE: Duration = Duration::from_mins(10);
+
 /// Makes the hooks of the layers above, one set per use: the live store, and each verification.
 pub type HookFactory = Arc<dyn Fn() -> Vec<Box<dyn JournalHook>> + Send + Sync>;
 
@@ -64,6 +68,8 @@ pub struct Options {
     pub ledger_key: Arc<dyn Fn() -> LedgerKey + Send + Sync>,
     /// Where the truth is, if it is not in the actor's folder: the folder then holds a copy of it.
     pub shared: Option<SharedSource>,
+    /// Where what is derived is made for actors on a medium that cannot be written to. Without it they are not opened.
+    pub read_only_scratch: Option<PathBuf>,
 }
 
 impl Default for Options {
@@ -75,6 +81,7 @@ impl Default for Options {
             wait: Duration::ZERO,
             ledger_key: Arc::new(|| [0; 16]),
             shared: None,
+            read_only_scratch: None,
         }
     }
 }
@@ -100,6 +107,8 @@ pub struct Cortex {
     shared: Arc<[SharedState]>,
     options: Options,
     folder: Option<PathBuf>,
+    /// What is derived lies here and goes when the actor is closed.
+    pub(crate) scratch: Option<PathBuf>,
     /// Held for as long as the actor is open, so that no other process writes.
     lock: Option<File>,
 }
@@ -121,7 +130,10 @@ impl Cortex {
 
     fn check_writable(&self) -> Result<()> {
         if self.is_read_only {
-            Err(Error::invalid("actor", "it is open for reading only"))
+            Err(Error::invalid(
+                "actor",
+                "it is open for reading only: a backup, or a disk without leave to write",
+            ))
         } else {
             Ok(())
         }
@@ -296,7 +308,7 @@ impl Cortex {
             return Err(Error::Poisoned);
         }
         let mut remake = Remake::begin(&*self.storage, &self.actor, self.fresh_hooks())?;
-        remake.follow(&*self.storage, &mut *progress)?;
+        in_background(|| remake.follow(&*self.storage, &mut *progress))?;
         let report = self.writer().replace(remake)?;
         progress(report.entries, report.entries);
         Ok(report)
@@ -355,7 +367,11 @@ impl Cortex {
         progress: &mut ProgressFn<'_>,
     ) -> Result<VerifyReport> {
         let mut hooks = self.fresh_hooks();
-        rebuild::verify(&self.actor, &*self.storage, scratch, &mut hooks, progress)
+        // Rows of many memories keep something of an erased one until they were made again.
+        let settle = || {
+            self.scrubber.wait(SCRUB_PATIENCE);
+        };
+        rebuild::verify(&self.actor, (&*self.storage, &settle), scratch, &mut hooks, progress)
     }
 
     /// Reads the ledger once against its checksums and the hash tree, while others go on. Nothing is derived: `verify`
@@ -384,12 +400,14 @@ impl Cortex {
         self.scrubber.wait(patience)
     }
 
-    /// Makes durable what is derived, so that the next open has nothing to replay. Nothing depends on it.
+    /// Makes durable what is derived, so that the next open has nothing to replay, and has its file packed if much came
+    /// since. Nothing depends on it.
     pub fn settle(&self) -> Result<()> {
-        if self.storage.wants_rewrite() {
+        self.storage.settle()?;
+        if !self.is_read_only && (self.storage.wants_rewrite() || self.storage.wants_packing()?) {
             self.scrubber.heal();
         }
-        self.storage.settle()
+        Ok(())
     }
 
     /// Visits entries and bodies from `from` on, as the ledger holds them. Nothing to visit where there are no files.
@@ -410,11 +428,16 @@ impl Cortex {
 
 impl Drop for Cortex {
     fn drop(&mut self) {
+        // What is erased leaves the files before they are closed; the writer has a part in that.
+        self.scrubber.close();
         drop(self.writer.take());
-        // What is erased leaves the files before they are closed.
         self.scrubber.close();
         // Nothing is lost if this fails: every answer was given after its commit. The next open only repairs.
         let _ = self.storage.close();
         drop(self.lock.take());
+        if let Some(scratch) = self.scratch.take() {
+            // It is a folder for what is temporary: what stays goes with the next start of the machine.
+            let _ = std::fs::remove_dir_all(scratch);
+        }
     }
 }

@@ -12,6 +12,7 @@ use std::time::Duration;
 use proof::actor::ActorName;
 
 use super::{Cortex, Options, delegate};
+use crate::background::in_background;
 use crate::batch::{Hooks, ProgressFn};
 use crate::birth::{check_birth, live_side};
 use crate::commitments::Commitments;
@@ -19,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::ledger::{CopyPurpose, LedgerStorage, remove_copy};
 use crate::rebuild::{self, Remake};
 use crate::scrub::Scrubber;
-use crate::store::{CacheMedium, DiskMedium, Medium, SCRUB_KEY, Side, Space, Storage, View};
+use crate::store::{CacheMedium, DiskMedium, Medium, Side, Storage, View, unscrubbed};
 use crate::writer::{WriterHandle, WriterThread};
 
 impl Cortex {
@@ -203,16 +204,28 @@ impl Cortex {
         let options = options.clone();
         let shared = hooks.shared().into();
         let scrubber = Arc::new(Scrubber::new(Arc::clone(&storage)));
-        // An erasure whose copies a crash left is finished while others go on.
-        if storage.reader()?.get(Space::Engine, SCRUB_KEY)?.is_some() {
-            scrubber.request();
-        }
         let own = (Arc::clone(&storage), Arc::clone(&scrubber));
+        let mix_texts = hooks.mix_texts();
         let writer = WriterThread::new(actor.clone(), own, side, hooks);
         let writer = WriterHandle::start(writer, actor.as_str())?;
+        if mix_texts {
+            let (storage, actor) = (Arc::clone(&storage), actor.clone());
+            let make = Arc::clone(&options.hooks);
+            let replace = writer.replacer();
+            scrubber.remake_with(Box::new(move || {
+                let hooks = Hooks::new(Commitments::new(actor.clone()), make());
+                let mut remake = Remake::begin(&*storage, &actor, hooks)?;
+                in_background(|| remake.follow(&*storage, &mut |_, _| {}))?;
+                replace(remake).map(drop)
+            }));
+        }
+        // An erasure whose copies a crash left is finished while others go on.
+        if unscrubbed(&*storage.reader()?)?.is_some() {
+            scrubber.request();
+        }
         let actor = actor.clone();
         let delegates = delegate::Delegates::default();
-        let (folder, lock) = (None, None);
+        let (folder, scratch, lock) = (None, None, None);
         Ok(Cortex {
             actor,
             storage,
@@ -224,6 +237,7 @@ impl Cortex {
             shared,
             options,
             folder,
+            scratch,
             lock,
         })
     }

@@ -1,13 +1,14 @@
 //! Copies of a ledger: its files for a backup, its entries for a restore or a salvage.
 //!
-//! What must stay true: a copied file is a segment as any other, whole up to the last frame, and appears by a rename; a
-//! copy never shows an erasure half done. A ledger that is copied entry by entry has every entry checked on the way;
-//! one that does not read ends the copy, or a marker takes its number, and it is named.
+//! What must stay true: a copied file is a segment as any other, whole up to the last frame; it appears by a rename,
+//! and grows by what is new behind what a manifest names already. A copy never shows an erasure half done, and bytes
+//! that do not read never take the place of a copy. A ledger that is copied entry by entry has every entry checked on
+//! the way; one that does not read ends the copy, or a marker takes its number, and it is named.
 
-use std::fs::File;
-use std::io::Write;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use proof::Digest;
 use proof::journal::Entry;
@@ -15,7 +16,7 @@ use proof::memory::Millis;
 use proof::merkle::log::{self, RunningRoot};
 
 use super::file::FileLedger;
-use super::segment::SegmentFile;
+use super::segment::{SEGMENT_HEADER_BYTES, SegmentFile};
 use super::time_line::entries_at;
 use super::{Frame, FrameEntry, Ledger, LedgerPart};
 use crate::error::{Error, Result};
@@ -23,45 +24,154 @@ use crate::rebuild::marker_bytes;
 use crate::store::{DamageNote, DiskMedium, StoreFile};
 
 const CHUNK_BYTES: u64 = 1 << 20;
+/// Bytes at the end of a copy that are compared before it grows.
+const COMPARED_BYTES: u64 = 4 << 10;
 /// Entries and bytes in one frame of a copy.
 const ENTRIES_PER_FRAME: usize = 1_024;
 const BYTES_PER_FRAME: usize = 4 << 20;
 
-/// Copies the first `end` bytes of a segment to its name in a folder. False: a file of that length is there already.
+/// What is in a folder already of a segment that is copied to it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct EarlierCopy {
+    /// Bytes that the manifest names.
+    pub(super) named: Option<u64>,
+    /// A body in it was erased since.
+    pub(super) is_changed: bool,
+}
+
+/// Copies the first `end` bytes of a segment to its name in a folder. Returns how many were written.
 pub(super) fn copy_segment(
     segment: &SegmentFile,
     end: u64,
     folder: &DiskMedium,
-    is_changed: bool,
-) -> Result<bool> {
+    earlier: EarlierCopy,
+) -> Result<u64> {
     let first = segment.header.first;
     let path = folder.path(StoreFile::Segment(first));
-    let failed = |error: std::io::Error| Error::io(path.display(), error);
-    if !is_changed && std::fs::metadata(&path).is_ok_and(|found| found.len() == end) {
-        return Ok(false);
+    let found = std::fs::metadata(&path).ok();
+    let there = found.as_ref().map(std::fs::Metadata::len);
+    if !earlier.is_changed && there == Some(end) {
+        return Ok(0);
     }
     let scratch = folder.path(StoreFile::SegmentScratch(first));
-    let written = write_copy(segment, end, &scratch)
-        .and_then(|()| std::fs::rename(&scratch, &path).map_err(failed));
-    if let Err(error) = written {
+    let grows_from =
+        there.filter(|there| !earlier.is_changed && earlier.named == Some(*there) && *there < end);
+    let written = match grows_from {
+        Some(from) if is_of(segment, &path, from)? => {
+            refuse_damage(segment, from, end)?;
+            // A file that an older backup shares is not written to.
+            let is_shared = found.is_none_or(|found| is_shared(&found));
+            grow(segment, (from, end), &path, is_shared.then_some(&scratch))
+        }
+        _ => {
+            // The first copy of a damaged ledger is better than none.
+            if there.is_some() {
+                refuse_damage(segment, SEGMENT_HEADER_BYTES as u64, end)?;
+            }
+            write_copy(segment, (0, end), File::create(&scratch), &scratch)
+                .and_then(|()| std::fs::rename(&scratch, &path).map_err(|e| failed(&path, e)))
+                .map(|()| end)
+        }
+    };
+    if written.is_err() {
         // What could not be finished is worthless. It may not be there at all.
         let _ = std::fs::remove_file(&scratch);
-        return Err(error);
     }
-    Ok(true)
+    written
 }
 
-fn write_copy(segment: &SegmentFile, end: u64, path: &Path) -> Result<()> {
-    let failed = |error: std::io::Error| Error::io(path.display(), error);
-    let mut file = File::create(path).map_err(failed)?;
-    let mut at = 0;
+fn failed(path: &Path, error: std::io::Error) -> Error {
+    Error::io(path.display(), error)
+}
+
+#[cfg(unix)]
+fn is_shared(file: &std::fs::Metadata) -> bool {
+    std::os::unix::fs::MetadataExt::nlink(file) > 1
+}
+
+#[cfg(not(unix))]
+fn is_shared(_: &std::fs::Metadata) -> bool {
+    true
+}
+
+/// True if a copy is what the segment begins with, or was before it was damaged there: then the copy is the better one.
+fn is_of(segment: &SegmentFile, copy: &Path, end: u64) -> Result<bool> {
+    if ends_alike(segment, copy, end)? {
+        return Ok(true);
+    }
+    let is_damaged = refuse_damage(segment, SEGMENT_HEADER_BYTES as u64, end).is_err();
+    Ok(is_damaged && ends_alike(segment, copy, SEGMENT_HEADER_BYTES as u64)?)
+}
+
+/// True if the last bytes of a copy are those of the segment.
+fn ends_alike(segment: &SegmentFile, copy: &Path, end: u64) -> Result<bool> {
+    let bytes = end.min(COMPARED_BYTES);
+    let mut found = Vec::new();
+    let read = File::open(copy).and_then(|mut file| {
+        file.seek(SeekFrom::Start(end - bytes))?;
+        file.take(bytes).read_to_end(&mut found)
+    });
+    read.map_err(|error| failed(copy, error))?;
+    Ok(found == segment.read(end - bytes, usize::try_from(bytes).unwrap_or(usize::MAX))?)
+}
+
+/// Refuses to copy frames that do not read over a copy that may.
+fn refuse_damage(segment: &SegmentFile, mut at: u64, end: u64) -> Result<()> {
+    let refused = |place: String| {
+        let reason =
+            "does not read; the backup was left as it is, and may have it: restore from it";
+        Err(Error::corrupt(place, reason))
+    };
+    while at < end {
+        let frame = segment.frame_from(at, end)?;
+        let Some(frame) = frame.filter(|frame| frame.at == at) else {
+            return refused(format!("{}, byte {at}", segment.place()));
+        };
+        for (seq, location) in (frame.header.first..).zip(&frame.locations) {
+            if segment.entry_part(seq, *location)? == LedgerPart::Damaged {
+                return refused(format!("entry {seq}"));
+            }
+            if segment.body_part(seq, *location)? == LedgerPart::Damaged {
+                return refused(format!("body {seq}"));
+            }
+        }
+        at = frame.end();
+    }
+    Ok(())
+}
+
+/// Adds what is new to a copy: to the file itself, or to one of its own that takes its place.
+fn grow(
+    segment: &SegmentFile,
+    (from, end): (u64, u64),
+    path: &Path,
+    scratch: Option<&PathBuf>,
+) -> Result<u64> {
+    let target = scratch.map_or(path, PathBuf::as_path);
+    if scratch.is_some() {
+        std::fs::copy(path, target).map_err(|error| failed(target, error))?;
+    }
+    write_copy(segment, (from, end), OpenOptions::new().append(true).open(target), target)?;
+    if scratch.is_some() {
+        std::fs::rename(target, path).map_err(|error| failed(path, error))?;
+    }
+    Ok(end - from)
+}
+
+fn write_copy(
+    segment: &SegmentFile,
+    (mut at, end): (u64, u64),
+    file: std::io::Result<File>,
+    path: &Path,
+) -> Result<()> {
+    let mut file = file.map_err(|error| failed(path, error))?;
     while at < end {
         let bytes = (end - at).min(CHUNK_BYTES);
         let chunk = segment.read(at, usize::try_from(bytes).unwrap_or(usize::MAX))?;
-        file.write_all(&chunk).map_err(failed)?;
+        file.write_all(&chunk).map_err(|error| failed(path, error))?;
         at += bytes;
     }
-    file.sync_all().map_err(failed)
+    file.sync_all().map_err(|error| failed(path, error))
 }
 
 /// What to do with an entry that does not read.

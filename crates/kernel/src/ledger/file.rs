@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use proof::Digest;
 use proof::actor::ActorName;
 
-use super::copy::{copy_segment, prepare_folder};
+use super::copy::{EarlierCopy, copy_segment, prepare_folder};
 use super::frame::{decode_entry, encode, filler, frame_bytes};
 use super::segment::{LedgerKey, SEGMENT_HEADER_BYTES, SegmentFile, SegmentHeader};
 use super::segment_files::{SegmentNames, make_segment, open_segment, own_segments};
@@ -60,9 +60,9 @@ impl FileLedger {
         };
         let is_lost = watermark.is_some_and(|mark| mark.segment > segment.header.first);
         let tail = Tail::open(segment, known, watermark, &mut damage)?;
-        let known = known.filter(|_| !is_lost);
+        let known = known.filter(|(_, location)| !is_lost && *location != Location::LOST);
         let mark = known.map_or((0, 0), |(seq, location)| (seq, location.end()));
-        let watermark = MarkFile::new(watermark);
+        let watermark = MarkFile::new(watermark, key);
         let actor = actor.clone();
         let (segments, tail) = (RwLock::new(segments), Mutex::new(tail));
         let erasing = RwLock::new(());
@@ -268,7 +268,12 @@ impl Ledger for FileLedger {
         outcome.map_err(Error::unsettled)
     }
 
-    fn copy_to(&self, folder: &Path, erased: &[u64]) -> Result<SegmentCopies> {
+    fn copy_to(
+        &self,
+        folder: &Path,
+        before: &[(u64, u64)],
+        erased: &[u64],
+    ) -> Result<SegmentCopies> {
         let (last, end) = {
             let tail = self.tail();
             (tail.segment.header.first, tail.at)
@@ -284,9 +289,10 @@ impl Ledger for FileLedger {
             }
             let bytes = if first == last { end } else { segment.len()? };
             let _copy_guard = self.erasing.read().unwrap_or_else(PoisonError::into_inner);
-            let is_copied = copy_segment(&segment, bytes, &folder, changed.contains(&first))?;
+            let named = before.iter().find(|(named, _)| *named == first).map(|(_, bytes)| *bytes);
+            let earlier = EarlierCopy { named, is_changed: changed.contains(&first) };
+            copies.copied_bytes += copy_segment(&segment, bytes, &folder, earlier)?;
             copies.segments.push((first, bytes));
-            copies.copied_bytes += if is_copied { bytes } else { 0 };
         }
         Ok(copies)
     }

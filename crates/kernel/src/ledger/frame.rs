@@ -99,7 +99,8 @@ pub(super) struct FrameHeader {
 }
 
 impl FrameHeader {
-    /// `None`: these bytes are no header, or not one that can stand in a file with `room` bytes behind it.
+    /// `None`: these bytes are no header, or `room` bytes behind it do not hold its table. Its records may reach beyond
+    /// them, if the file was cut off.
     pub(super) fn parse(bytes: &[u8; HEADER_BYTES], room: u64) -> Option<FrameHeader> {
         let (magic, rest) = bytes.split_first_chunk::<4>()?;
         let (count, rest) = rest.split_first_chunk::<4>()?;
@@ -115,8 +116,7 @@ impl FrameHeader {
             && header.count > 0
             && header.first > 0
             && header.first.checked_add(u64::from(header.count)).is_some()
-            && header.length <= room
-            && header.table_bytes() as u64 <= header.length;
+            && header.table_bytes() as u64 <= header.length.min(room);
         is_possible.then_some(header)
     }
 

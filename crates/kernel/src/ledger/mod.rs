@@ -177,9 +177,15 @@ pub trait Ledger: Send + Sync + fmt::Debug {
     /// Overwrites bodies for good, durably. Those that are gone already stay so.
     fn erase(&self, bodies: &[(u64, Location)]) -> Result<()>;
 
-    /// Copies its segments into a folder, up to the last frame. Files that are there in full are left, unless they hold
-    /// one of the `erased` bodies.
-    fn copy_to(&self, folder: &Path, erased: &[u64]) -> Result<SegmentCopies>;
+    /// Copies its segments into a folder, up to the last frame. `before` is what a manifest there names: the first
+    /// entry of each segment, and its bytes. Files that are there in full are left and others grow, unless they hold
+    /// one of the `erased` bodies. What does not read is not copied over what is there.
+    fn copy_to(
+        &self,
+        folder: &Path,
+        before: &[(u64, u64)],
+        erased: &[u64],
+    ) -> Result<SegmentCopies>;
 
     /// Notes the root that the journal of so many entries has, so that it can be compared later.
     fn note_root(&self, _size: u64, _root: Digest) {}

@@ -24,6 +24,8 @@ use crate::error::{Error, Result};
 const SEGMENT_MAGIC: [u8; 8] = *b"CXLEDGER";
 /// Bytes of a segment before its first frame.
 pub(super) const SEGMENT_HEADER_BYTES: usize = 144;
+/// Where in the header the key stands.
+pub(super) const SEGMENT_KEY_AT: usize = SEGMENT_MAGIC.len() + 4 + 8 + 32;
 const NAME_BYTES: usize = 64;
 const CHECKSUM_BYTES: usize = 8;
 /// Bytes read at a time to find the next frame behind a damaged one.
@@ -180,13 +182,24 @@ impl SegmentFile {
 
     /// The entry at a place, as it is.
     pub(super) fn entry_part(&self, seq: u64, location: Location) -> Result<LedgerPart> {
-        let (offset, bytes) = location.entry_span();
-        Ok(super::frame::decode_entry(seq, &self.read(offset, bytes)?))
+        self.part(location.entry_span(), |bytes| super::frame::decode_entry(seq, bytes))
     }
 
     pub(super) fn body_part(&self, seq: u64, location: Location) -> Result<LedgerPart> {
-        let Some((offset, bytes)) = location.body_span() else { return Ok(LedgerPart::Absent) };
-        Ok(super::frame::decode_body(seq, &self.read(offset, bytes)?))
+        let Some(span) = location.body_span() else { return Ok(LedgerPart::Absent) };
+        self.part(span, |bytes| super::frame::decode_body(seq, bytes))
+    }
+
+    /// A record as it is. One that lies behind the end of a file that was cut off is damaged as any other.
+    fn part(
+        &self,
+        (offset, bytes): (u64, usize),
+        decode: impl FnOnce(&[u8]) -> LedgerPart,
+    ) -> Result<LedgerPart> {
+        if self.len()? < offset.saturating_add(bytes as u64) {
+            return Ok(LedgerPart::Damaged);
+        }
+        Ok(decode(&self.read(offset, bytes)?))
     }
 }
 

@@ -6,7 +6,8 @@ use proof::Digest;
 use proof::actor::ActorName;
 use proof::merkle::log::empty_root;
 
-use super::segment::{LedgerKey, SEGMENT_HEADER_BYTES, SegmentFile, SegmentHeader};
+use super::segment::{LedgerKey, SEGMENT_HEADER_BYTES, SEGMENT_KEY_AT, SegmentFile, SegmentHeader};
+use super::watermark::Watermark;
 use crate::error::{Error, Result};
 use crate::store::{DamageNote, Medium, StoreFile};
 
@@ -78,7 +79,8 @@ pub(super) fn own_segments(
     open_segments(medium, names, &firsts, actor, damage)
 }
 
-/// Opens all segments. One whose header does not read has the key of the others, and its frames count as before.
+/// Opens all segments. One whose header does not read has the key of the others, and its frames count as before. If
+/// none does, the key is what stands in a header all the same, or in the watermark, if it fits the frames.
 fn open_segments(
     medium: &dyn Medium,
     names: SegmentNames,
@@ -93,7 +95,10 @@ fn open_segments(
             opened => Ok(opened?),
         });
     }
-    let key = opened.iter().find_map(|segment| segment.as_ref().ok()).map(|s| s.header.key);
+    let mut key = opened.iter().find_map(|segment| segment.as_ref().ok()).map(|s| s.header.key);
+    if key.is_none() {
+        key = found_key(medium, names, firsts, actor)?;
+    }
     let mut segments = Vec::with_capacity(firsts.len());
     for (first, segment) in firsts.iter().zip(opened) {
         segments.push(Arc::new(match (segment, key) {
@@ -101,13 +106,51 @@ fn open_segments(
             (Err(DamageNote { place, reason }), None) => return Err(Error::corrupt(place, reason)),
             (Err(note), Some(key)) => {
                 damage.push(note);
-                let (actor, first, root) = (actor.clone(), *first, Digest::ZERO);
-                let file = medium.open(names.file(first)).map_err(failed)?;
-                SegmentFile { header: SegmentHeader { actor, first, root, key }, file }
+                without_header(medium, names, *first, actor, key)?
             }
         }));
     }
     Ok(segments)
+}
+
+/// A segment whose header does not read, with what is known otherwise.
+fn without_header(
+    medium: &dyn Medium,
+    names: SegmentNames,
+    first: u64,
+    actor: &ActorName,
+    key: LedgerKey,
+) -> Result<SegmentFile> {
+    let header = SegmentHeader { actor: actor.clone(), first, root: Digest::ZERO, key };
+    Ok(SegmentFile { header, file: medium.open(names.file(first)).map_err(failed)? })
+}
+
+/// The key of a ledger of which no header reads: one with which frames do.
+fn found_key(
+    medium: &dyn Medium,
+    names: SegmentNames,
+    firsts: &[u64],
+    actor: &ActorName,
+) -> Result<Option<LedgerKey>> {
+    let marked = Watermark::read(medium).and_then(|mark| mark.key);
+    let mut candidates: Vec<LedgerKey> = marked.into_iter().collect();
+    for first in firsts {
+        let segment = without_header(medium, names, *first, actor, LedgerKey::default())?;
+        let mut bytes = LedgerKey::default();
+        if segment.file.read(SEGMENT_KEY_AT as u64, &mut bytes).is_ok() {
+            candidates.push(bytes);
+        }
+    }
+    for key in candidates {
+        for first in firsts {
+            let segment = without_header(medium, names, *first, actor, key)?;
+            let end = segment.len()?;
+            if segment.frame_from(SEGMENT_HEADER_BYTES as u64, end)?.is_some() {
+                return Ok(Some(key));
+            }
+        }
+    }
+    Ok(None)
 }
 
 pub(super) fn open_segment(

@@ -298,8 +298,13 @@ impl Ledger for MirrorLedger {
         self.local.named_roots()
     }
 
-    fn copy_to(&self, folder: &Path, erased: &[u64]) -> Result<SegmentCopies> {
-        self.local.copy_to(folder, erased)
+    fn copy_to(
+        &self,
+        folder: &Path,
+        before: &[(u64, u64)],
+        erased: &[u64],
+    ) -> Result<SegmentCopies> {
+        self.local.copy_to(folder, before, erased)
     }
 
     fn size_bytes(&self) -> Result<u64> {

@@ -30,11 +30,12 @@ use crate::birth::{birth, live_side};
 use crate::error::{Error, Result};
 use crate::keys::{self, TruthKey};
 use crate::limits::{
-    COPY_ROOM_LEFT_BYTES, ENGINE_CHECK_BYTES_MAX, REWRITE_PENDING_BYTES_MAX, UNSYNCED_ENTRIES_MAX,
+    COPY_ROOM_LEFT_BYTES, ENGINE_CHECK_BYTES_MAX, PACK_ENTRIES_MIN, REWRITE_PENDING_BYTES_MAX,
+    UNSYNCED_ENTRIES_MAX,
 };
 use crate::store::{
-    DamageNote, EngineOptions, FreshCopy, Medium, RedbStorage, RowChanges, STORE_FILE, Space,
-    Storage, StoreFile, StoreReader, View, WriteSet,
+    DamageNote, EngineOptions, FreshCopy, Medium, PACKED_KEY, RedbStorage, RowChanges, STORE_FILE,
+    Space, Storage, StoreFile, StoreReader, View, WriteSet,
 };
 
 pub struct LedgerStorage {
@@ -297,16 +298,32 @@ impl LedgerStorage {
         self.shadow.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Copies the derived store and puts the copy in its place, whatever the load.
+    fn rewrite_with(&self, keeps_scrub: bool) -> Result<()> {
+        self.check_room_for_copy()?;
+        let outcome = match self.rewrite_beside(keeps_scrub) {
+            Ok(false) => {
+                // Under such a load the only way is to let everybody wait.
+                let _commit_guard = self.shadow();
+                let outcome = self.derived.rewrite_alone(keeps_scrub);
+                outcome.map(|()| self.unsynced.store(0, Ordering::Release))
+            }
+            outcome => outcome.map(drop),
+        };
+        *self.shadow() = None;
+        outcome
+    }
+
     /// Copies the derived store while others go on, and puts the copy in its place. False: too much was committed
     /// meanwhile, and nothing has changed.
-    fn rewrite_beside(&self) -> Result<bool> {
+    fn rewrite_beside(&self, keeps_scrub: bool) -> Result<bool> {
         let copy = self.derived.begin_copy()?;
         let reader = {
             let mut shadow = self.shadow();
             *shadow = Some(Shadow::default());
             self.derived.reader()?
         };
-        copy.fill(&*reader)?;
+        copy.fill(&*reader, keeps_scrub)?;
         drop(reader);
         loop {
             let waiting = match &mut *self.shadow() {
@@ -329,7 +346,7 @@ impl LedgerStorage {
         if !last.commits.is_empty() {
             copy.settle()?;
         }
-        self.derived.replace_by(copy)?;
+        self.derived.swap_for(copy)?;
         self.unsynced.store(0, Ordering::Release);
         Ok(true)
     }
@@ -449,15 +466,23 @@ impl Storage for LedgerStorage {
     }
 
     fn rewrite(&self) -> Result<()> {
+        self.rewrite_with(false)
+    }
+
+    fn wants_packing(&self) -> Result<bool> {
+        let packed = self.rows()?.get(Space::Engine, PACKED_KEY)?;
+        let packed =
+            packed.and_then(|row| row.as_slice().try_into().ok()).map_or(0, u64::from_be_bytes);
+        let new = self.ledger.last().saturating_sub(packed);
+        Ok(new >= PACK_ENTRIES_MIN && new > packed / 2 && self.check_room_for_copy().is_ok())
+    }
+
+    fn pack(&self) -> Result<()> {
+        if self.derived.spilled_length().is_some() {
+            return self.rewrite_with(true);
+        }
         self.check_room_for_copy()?;
-        let outcome = match self.rewrite_beside() {
-            Ok(false) => {
-                // Under such a load the only way is to let everybody wait.
-                let _commit_guard = self.shadow();
-                self.derived.rewrite().map(|()| self.unsynced.store(0, Ordering::Release))
-            }
-            outcome => outcome.map(drop),
-        };
+        let outcome = self.rewrite_beside(true).map(drop);
         *self.shadow() = None;
         outcome
     }

@@ -47,7 +47,10 @@ impl Tail {
         let first = segment.header.first;
         // A location says nothing about which segment it is in.
         let is_lost = mark.is_some_and(|mark| mark.segment > first);
-        let (from, last) = match known.filter(|(seq, _)| *seq >= first && !is_lost) {
+        let is_here = |(seq, location): &(u64, Location)| {
+            *seq >= first && !is_lost && *location != Location::LOST
+        };
+        let (from, last) = match known.filter(is_here) {
             Some((seq, location)) => (location.end(), seq),
             None => (SEGMENT_HEADER_BYTES as u64, first - 1),
         };
@@ -59,15 +62,26 @@ impl Tail {
         }
         let mut end = find_end(&segment, from, last)?;
         let frame_end = end.at;
-        if let Some(mark) = mark.filter(|mark| mark.last > end.last && mark.segment >= first) {
+        let mark = mark.filter(|mark| mark.last > end.last && mark.segment >= first);
+        let marked = mark.map(|mark| (mark.last, if is_lost { 0 } else { mark.end }));
+        // Numbers that were given once are not given again, whatever became of their entries.
+        let seen = known.filter(|(seq, _)| *seq > end.last).map(|(seq, _)| (seq, 0));
+        if let Some((acknowledged, at)) = marked.max(seen) {
             let lost = match end.last + 1 {
-                first if first == mark.last => format!("entry {first}"),
-                first => format!("entries {first} to {}", mark.last),
+                first if first == acknowledged => format!("entry {first}"),
+                first => format!("entries {first} to {acknowledged}"),
             };
-            damage
-                .push(DamageNote::new(lost, "were acknowledged, and the ledger has them no more"));
-            end.last = mark.last;
-            end.at = if is_lost { segment.len()? } else { mark.end };
+            let reason = "were acknowledged, and the ledger does not have all of them any more";
+            damage.push(DamageNote::new(lost, reason));
+            end.last = acknowledged;
+            if at == 0 {
+                // Behind everything, also behind what was cut off of a frame.
+                let length = segment.len()?;
+                let cut_off = segment.frame_at(end.at, length)?;
+                end.at = cut_off.map_or(length, |frame| frame.end().max(length));
+            } else {
+                end.at = at;
+            }
             end.is_torn = false;
         }
         if let Some(at) = end.last_frame {

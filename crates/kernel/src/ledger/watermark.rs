@@ -1,24 +1,30 @@
 //! How far a ledger was acknowledged: a small file beside the segments.
 //!
 //! ```text
-//! magic "CXMARK01" | first entry of the last segment u64 | end of the last frame in it u64 | last entry u64
-//! | size u64 and journal root, 32 bytes, of a journal that was derived once | checksum, 8 bytes
+//! magic "CXMARK02" | first entry of the last segment u64 | end of the last frame in it u64 | last entry u64
+//! | size u64 and journal root, 32 bytes, of a journal that was derived once | key of the ledger, 16 bytes
+//! | checksum, 8 bytes
 //! ```
 //!
 //! It is written after a frame is synced and is not synced itself, so it may lag behind and never runs ahead. Without
 //! it, and without a derived store, a last frame that does not read could be one that power cut short or one that was
-//! acknowledged and damaged since; with it the two are told apart. What must stay true: nothing depends on it. One that
-//! is not there, or does not read, leaves the ledger as it is.
+//! acknowledged and damaged since; with it the two are told apart. The key stands here a second time: without it no
+//! frame can be told from other bytes, and most ledgers have one segment and so one header. A mark of the first form,
+//! "CXMARK01", has no key. What must stay true: nothing depends on it. One that is not there, or does not read, leaves
+//! the ledger as it is.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use proof::Digest;
 
+use super::segment::LedgerKey;
 use crate::store::{Medium, StoreFile};
 
-const MAGIC: [u8; 8] = *b"CXMARK01";
+const MAGIC: [u8; 8] = *b"CXMARK02";
+const MAGIC_WITHOUT_KEY: [u8; 8] = *b"CXMARK01";
 const CHECKSUM_BYTES: usize = 8;
-const BYTES: usize = 8 + 4 * 8 + 32 + CHECKSUM_BYTES;
+const BYTES_WITHOUT_KEY: usize = 8 + 4 * 8 + 32 + CHECKSUM_BYTES;
+const BYTES: usize = BYTES_WITHOUT_KEY + size_of::<LedgerKey>();
 
 /// What was acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,31 +38,43 @@ pub(super) struct Watermark {
     /// Entries of a journal, and the root it had. 0: no root is known.
     pub(super) size: u64,
     pub(super) root: Digest,
+    /// The key of the ledger; a mark of the first form has none.
+    pub(super) key: Option<LedgerKey>,
 }
 
 impl Watermark {
     /// Of a ledger without frames.
     const NOTHING: Watermark =
-        Watermark { segment: 0, end: 0, last: 0, size: 0, root: Digest::ZERO };
+        Watermark { segment: 0, end: 0, last: 0, size: 0, root: Digest::ZERO, key: None };
 
     fn to_bytes(self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(BYTES);
-        bytes.extend(MAGIC);
+        bytes.extend(if self.key.is_some() { MAGIC } else { MAGIC_WITHOUT_KEY });
         let numbers = [self.segment, self.end, self.last, self.size];
         bytes.extend(numbers.iter().flat_map(|number| number.to_be_bytes()));
         bytes.extend(self.root.0);
+        bytes.extend(self.key.iter().flatten());
         bytes.extend(&checksum(&bytes));
         bytes
     }
 
-    fn from_bytes(bytes: &[u8; BYTES]) -> Option<Watermark> {
+    fn from_bytes(bytes: &[u8]) -> Option<Watermark> {
         let (content, sum) = bytes.split_last_chunk::<CHECKSUM_BYTES>()?;
-        let rest = content.strip_prefix(&MAGIC).filter(|_| checksum(content) == *sum)?;
-        let (numbers, root) = rest.split_first_chunk::<32>()?;
+        let (magic, rest) = content.split_first_chunk::<8>()?;
+        let (numbers, rest) = rest.split_first_chunk::<32>()?;
+        let (root, key) = rest.split_first_chunk::<32>()?;
+        let key = match (*magic, key) {
+            (MAGIC_WITHOUT_KEY, []) => None,
+            (MAGIC, key) => Some(key.try_into().ok()?),
+            _ => return None,
+        };
+        if checksum(content) != *sum {
+            return None;
+        }
         let (numbers, _) = numbers.as_chunks::<8>();
         let [segment, end, last, size] =
             [numbers[0], numbers[1], numbers[2], numbers[3]].map(u64::from_be_bytes);
-        Some(Watermark { segment, end, last, size, root: Digest(root.try_into().ok()?) })
+        Some(Watermark { segment, end, last, size, root: Digest(*root), key })
     }
 
     /// The mark of a ledger, if it has one that reads.
@@ -65,9 +83,12 @@ impl Watermark {
             return None;
         }
         let file = medium.open(StoreFile::Watermark).ok()?;
-        let mut bytes = [0; BYTES];
-        file.read(0, &mut bytes).ok()?;
-        Watermark::from_bytes(&bytes)
+        // One of the first form is shorter, and may stand in front of bytes of nobody's.
+        [BYTES, BYTES_WITHOUT_KEY].into_iter().find_map(|length| {
+            let mut bytes = vec![0; length];
+            file.read(0, &mut bytes).ok()?;
+            Watermark::from_bytes(&bytes)
+        })
     }
 }
 
@@ -88,8 +109,9 @@ struct MarkState {
 }
 
 impl MarkFile {
-    pub(super) fn new(mark: Option<Watermark>) -> MarkFile {
-        MarkFile(Mutex::new(MarkState { mark: mark.unwrap_or(Watermark::NOTHING), file: None }))
+    pub(super) fn new(mark: Option<Watermark>, key: LedgerKey) -> MarkFile {
+        let mark = Watermark { key: Some(key), ..mark.unwrap_or(Watermark::NOTHING) };
+        MarkFile(Mutex::new(MarkState { mark, file: None }))
     }
 
     fn lock(&self) -> MutexGuard<'_, MarkState> {
@@ -122,13 +144,16 @@ mod tests {
 
     #[test]
     fn a_mark_reads_back_and_no_changed_one_does() {
-        let mark = Watermark { segment: 1, end: 900, last: 7, size: 6, root: Digest([4; 32]) };
-        let bytes: [u8; BYTES] = mark.to_bytes().try_into().unwrap();
-        assert_eq!(Watermark::from_bytes(&bytes), Some(mark));
-        for at in 0..BYTES {
-            let mut changed = bytes;
-            changed[at] ^= 1;
-            assert_eq!(Watermark::from_bytes(&changed), None);
+        for key in [None, Some([5; 16])] {
+            let root = Digest([4; 32]);
+            let mark = Watermark { segment: 1, end: 900, last: 7, size: 6, root, key };
+            let bytes = mark.to_bytes();
+            assert_eq!(Watermark::from_bytes(&bytes), Some(mark));
+            for at in 0..bytes.len() {
+                let mut changed = bytes.clone();
+                changed[at] ^= 1;
+                assert_eq!(Watermark::from_bytes(&changed), None);
+            }
         }
     }
 }

@@ -17,7 +17,9 @@ use crate::birth::birth;
 use crate::commitments::roots_at;
 use crate::error::{Error, Result};
 use crate::keys;
-use crate::store::{FreshCopy, KeyRange, SCRUB_KEY, Side, Space, Storage, View, WriteSet};
+use crate::store::{
+    FreshCopy, KeyRange, SCRUB_KEY, Side, Space, Storage, View, WriteSet, unscrubbed,
+};
 
 /// Entries that may be left for the writer's turn.
 const TURN_ENTRIES_MAX: u64 = 128;
@@ -41,6 +43,8 @@ pub(crate) struct Remake {
     actor: ActorName,
     copy: FreshCopy,
     hooks: Hooks,
+    /// The last entry when it began: what was erased up to then is nowhere in it.
+    began_at: u64,
     /// Entries that are derived.
     done: u64,
     has_loss: bool,
@@ -51,7 +55,8 @@ impl Remake {
     pub(crate) fn begin(storage: &dyn Storage, actor: &ActorName, hooks: Hooks) -> Result<Remake> {
         let (actor, copy) = (actor.clone(), storage.begin_copy()?);
         copy.commit(&birth(&actor))?;
-        let mut remake = Remake { actor, copy, hooks, done: 0, has_loss: false };
+        let began_at = last_seq(storage)?;
+        let mut remake = Remake { actor, copy, hooks, began_at, done: 0, has_loss: false };
         let (truth, derived) = (storage.reader()?, remake.copy.reader()?);
         let beside = ScratchReader { truth: &*truth, derived: &*derived };
         let view = View::new(&beside, Side::A);
@@ -92,7 +97,8 @@ impl Remake {
                 break;
             }
         }
-        Ok(())
+        // What is on disk now need not get there in the writer's turn.
+        self.copy.settle()
     }
 
     fn take(&mut self, storage: &dyn Storage, slice: &[AheadEntry]) -> Result<()> {
@@ -147,10 +153,11 @@ impl Remake {
     }
 
     fn replace(self, storage: &dyn Storage) -> Result<()> {
-        // What was erased while this was made may be in pages of it that nobody reads.
-        if storage.rows()?.get(Space::Engine, SCRUB_KEY)?.is_some() {
+        // What was erased while this was made may be in rows of it, and in pages that nobody reads.
+        let erased_by = unscrubbed(&*storage.rows()?)?;
+        if let Some(seq) = erased_by.filter(|seq| *seq > self.began_at) {
             let mut rows = WriteSet::new();
-            rows.put(Space::Engine, SCRUB_KEY.to_vec(), Vec::new());
+            rows.put(Space::Engine, SCRUB_KEY.to_vec(), seq.to_be_bytes().to_vec());
             self.copy.commit(&rows)?;
         }
         self.copy.settle()?;

@@ -82,6 +82,10 @@ impl StoreReader for ScratchReader<'_> {
         self.of(space).scan(space, range, visit)
     }
 
+    fn generation(&self) -> u64 {
+        self.derived.generation()
+    }
+
     fn note_damage(&self, note: DamageNote) {
         self.truth.note_damage(note);
     }

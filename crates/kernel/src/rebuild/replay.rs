@@ -31,7 +31,8 @@ pub(crate) fn replay(
             let mut staged = derived(&*reader, live, hooks, &slice)?;
             drop(reader);
             if was_made_before && !staged.erased.is_empty() {
-                staged.rows.put(Space::Engine, SCRUB_KEY.to_vec(), Vec::new());
+                let erased_by = (done + slice.len() as u64).to_be_bytes().to_vec();
+                staged.rows.put(Space::Engine, SCRUB_KEY.to_vec(), erased_by);
             }
             storage.commit(&staged.rows)?;
             hooks.committed();

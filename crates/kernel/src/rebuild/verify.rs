@@ -14,9 +14,11 @@ use crate::batch::{Batch, Hooks, ProgressFn};
 use crate::birth::live_side;
 use crate::commitments::roots_at;
 use crate::error::{Error, Result};
-use crate::keys::{self, TruthKey};
+use crate::keys::{self, HOOK_PREFIXES, TruthKey};
 use crate::limits::VERIFY_ROUNDS_MAX;
-use crate::store::{DamageNote, KeyRange, Side, Space, Storage, StoreReader, View, WriteSet};
+use crate::store::{
+    DamageNote, KeyRange, Side, Space, Storage, StoreReader, View, WriteSet, unscrubbed,
+};
 
 /// Problems after which a check stops looking for more.
 pub const PROBLEMS_MAX: usize = 100;
@@ -66,16 +68,18 @@ impl VerifyReport {
 
 /// Verifies `storage` with the help of an empty `scratch` store, which is filled with the replay.
 ///
-/// A memory that is erased meanwhile would look like damage: its body is gone and the entry that says why is not in the
-/// state that is checked. So the check then begins anew.
+/// A memory that is erased meanwhile would look like damage: its body is gone and the entry that says why is not in
+/// the state that is checked. So the check then begins anew. `settle` waits until copies of what was erased before
+/// are gone.
 pub(crate) fn verify(
     actor: &ActorName,
-    storage: &dyn Storage,
+    (storage, settle): (&dyn Storage, &dyn Fn()),
     scratch: &dyn Storage,
     hooks: &mut Hooks,
     progress: &mut ProgressFn<'_>,
 ) -> Result<VerifyReport> {
     for _ in 0..VERIFY_ROUNDS_MAX {
+        settle();
         let (report, size) = verify_once(actor, storage, scratch, hooks, progress)?;
         if report.is_clean() || !has_erasure_since(storage, size)? {
             return Ok(report);
@@ -179,7 +183,15 @@ fn check(
     let is_sound = report.is_clean();
     check_bodies(reader, &replayed_view, total, report)?;
     // Without an entry, everything that follows from it would differ: what is lost is named already.
-    if is_sound { compare(reader, side, &*replayed, report) } else { Ok(()) }
+    if !is_sound {
+        return Ok(());
+    }
+    // Where copies of erased texts are left, rows that hold many texts differ, and are made again when they can be.
+    let is_compared = |key: &[u8]| key.first().is_none_or(|first| !HOOK_PREFIXES.contains(first));
+    match unscrubbed(reader)? {
+        Some(_) if hooks.mix_texts() => compare(reader, side, &*replayed, is_compared, report),
+        _ => compare(reader, side, &*replayed, |_| true, report),
+    }
 }
 
 /// Journals that have another root than the one they were told to have, of those with at most `size` entries.
@@ -319,11 +331,16 @@ fn compare(
     reader: &dyn StoreReader,
     side: Side,
     replayed: &dyn StoreReader,
+    is_compared: impl Fn(&[u8]) -> bool,
     report: &mut VerifyReport,
 ) -> Result<()> {
     let mut expected = Rows::new(replayed, Side::A);
     let mut wanted = expected.next()?;
     reader.scan(Space::Derived(side), &KeyRange::all(), &mut |key, value| {
+        // Keys come in order, and those of hooks are the last.
+        if !is_compared(key) {
+            return Ok(ControlFlow::Break(()));
+        }
         report.rows += 1;
         while let Some((missing, _)) = wanted.as_ref().filter(|(wanted_key, _)| **wanted_key < *key)
         {
@@ -345,7 +362,7 @@ fn compare(
             ControlFlow::Break(())
         })
     })?;
-    while let Some((missing, _)) = &wanted {
+    while let Some((missing, _)) = wanted.as_ref().filter(|(key, _)| is_compared(key)) {
         if report.problems.len() >= PROBLEMS_MAX {
             break;
         }

@@ -33,6 +33,10 @@ impl Medium for CacheMedium {
         self.disk.len(file)
     }
 
+    fn used(&self, file: StoreFile) -> io::Result<u64> {
+        self.disk.used(file)
+    }
+
     fn rename(&self, from: StoreFile, to: StoreFile) -> io::Result<()> {
         std::fs::rename(self.disk.path(from), self.disk.path(to))
     }

@@ -79,6 +79,14 @@ impl Medium for DiskMedium {
         Ok(fs::metadata(self.path(file))?.len())
     }
 
+    #[cfg(unix)]
+    fn used(&self, file: StoreFile) -> io::Result<u64> {
+        /// The unit in which the system counts, whatever the file system has.
+        const BLOCK_BYTES: u64 = 512;
+        let blocks = std::os::unix::fs::MetadataExt::blocks(&fs::metadata(self.path(file))?);
+        Ok(blocks * BLOCK_BYTES)
+    }
+
     fn rename(&self, from: StoreFile, to: StoreFile) -> io::Result<()> {
         let to = self.path(to);
         fs::rename(self.path(from), &to)?;

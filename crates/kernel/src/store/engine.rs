@@ -68,20 +68,26 @@ pub(super) struct OpenDatabase {
     /// `None` once closed.
     pub(super) database: RwLock<Option<Database>>,
     spilled: SpilledLength,
+    /// See `StoreReader::generation`.
+    pub(super) generation: u64,
 }
 
 impl OpenDatabase {
     /// A file in which nothing that is read may be missing: it does not go on in memory.
     pub(super) fn new(database: Database) -> Arc<OpenDatabase> {
         let (database, spilled) = (RwLock::new(Some(database)), SpilledLength::default());
-        Arc::new(OpenDatabase { database, spilled })
+        Arc::new(OpenDatabase { database, spilled, generation: 0 })
     }
 
     /// A file that goes on in memory if the disk has no room.
-    fn spilling(file: SpillFile, options: EngineOptions) -> Result<Arc<OpenDatabase>> {
+    fn spilling(
+        file: SpillFile,
+        options: EngineOptions,
+        generation: u64,
+    ) -> Result<Arc<OpenDatabase>> {
         let spilled = file.spilled_length();
         let database = RwLock::new(Some(open_file(Box::new(file), options)?));
-        Ok(Arc::new(OpenDatabase { database, spilled }))
+        Ok(Arc::new(OpenDatabase { database, spilled, generation }))
     }
 
     pub(super) fn with<T>(&self, work: impl FnOnce(&Database) -> Result<T>) -> Result<T> {
@@ -89,9 +95,13 @@ impl OpenDatabase {
         guarded(|| work(database.as_ref().ok_or(Error::Closed)?))
     }
 
-    fn open(medium: &dyn Medium, options: EngineOptions) -> Result<Arc<OpenDatabase>> {
+    fn open(
+        medium: &dyn Medium,
+        options: EngineOptions,
+        generation: u64,
+    ) -> Result<Arc<OpenDatabase>> {
         let file = open_backend(medium, StoreFile::Derived)?;
-        OpenDatabase::spilling(SpillFile::over(file), options)
+        OpenDatabase::spilling(SpillFile::over(file), options, generation)
     }
 }
 
@@ -113,17 +123,17 @@ impl RedbStorage {
         let open = || {
             medium.remove(StoreFile::DerivedScratch).map_err(io)?;
             if medium.exists(StoreFile::Derived).map_err(io)? {
-                return OpenDatabase::open(&*medium, options);
+                return OpenDatabase::open(&*medium, options, 0);
             }
             let birth = birth();
             match make(&*medium, options, &birth) {
                 Err(Error::DiskFull(_)) => {
                     medium.remove(StoreFile::DerivedScratch).map_err(io)?;
-                    let made = OpenDatabase::spilling(SpillFile::in_memory(), options)?;
+                    let made = OpenDatabase::spilling(SpillFile::in_memory(), options, 0)?;
                     made.with(|database| commit_to(database, &birth, Wait::Disk))?;
                     Ok(made)
                 }
-                made => made.and_then(|()| OpenDatabase::open(&*medium, options)),
+                made => made.and_then(|()| OpenDatabase::open(&*medium, options, 0)),
             }
         };
         let current = RwLock::new(guarded(open)?);
@@ -184,6 +194,35 @@ impl RedbStorage {
         Some(current.spilled.load(Ordering::Acquire)).filter(|length| *length > 0)
     }
 
+    /// Puts a copy of the rows in the place of the file.
+    pub(crate) fn swap_for(&self, copy: FreshCopy) -> Result<()> {
+        self.alone(|current| self.take_over(copy, current, current.generation))
+    }
+
+    /// Writes everything into a fresh file while nobody commits or begins to read. `keeps_scrub`: the row that asks for
+    /// a scrub, too.
+    pub(crate) fn rewrite_alone(&self, keeps_scrub: bool) -> Result<()> {
+        // Whoever writes a copy may wait for the turn of `alone`: this one waits for it first.
+        let copy = self.begin_copy()?;
+        self.alone(|current| {
+            let reader = RedbReader::begin(current)?;
+            copy.fill(&reader, keeps_scrub)?;
+            drop(reader);
+            self.take_over(copy, current, current.generation)
+        })
+    }
+
+    fn take_over(
+        &self,
+        copy: FreshCopy,
+        current: &mut Arc<OpenDatabase>,
+        generation: u64,
+    ) -> Result<()> {
+        copy.take_place()?;
+        *current = OpenDatabase::open(&*self.medium, self.options, generation)?;
+        Ok(())
+    }
+
     /// Does what needs that nobody commits or begins to read.
     fn alone<T>(&self, work: impl FnOnce(&mut Arc<OpenDatabase>) -> Result<T>) -> Result<T> {
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
@@ -207,24 +246,11 @@ impl Storage for RedbStorage {
     }
 
     fn replace_by(&self, copy: FreshCopy) -> Result<()> {
-        self.alone(|current| {
-            copy.take_place()?;
-            *current = OpenDatabase::open(&*self.medium, self.options)?;
-            Ok(())
-        })
+        self.alone(|current| self.take_over(copy, current, current.generation + 1))
     }
 
     fn rewrite(&self) -> Result<()> {
-        // Whoever writes a copy may wait for the turn of `alone`: this one waits for it first.
-        let copy = self.begin_copy()?;
-        self.alone(|current| {
-            let reader = RedbReader::begin(current)?;
-            copy.fill(&reader)?;
-            drop(reader);
-            copy.take_place()?;
-            *current = OpenDatabase::open(&*self.medium, self.options)?;
-            Ok(())
-        })
+        self.rewrite_alone(false)
     }
 
     fn check(&self) -> Result<()> {
@@ -241,7 +267,7 @@ impl Storage for RedbStorage {
 
     fn size_bytes(&self) -> Result<u64> {
         if self.medium.exists(self.file).map_err(io)? {
-            self.medium.len(self.file).map_err(io)
+            self.medium.used(self.file).map_err(io)
         } else {
             Ok(0)
         }

@@ -4,16 +4,20 @@
 //! it is worthless, and one that is given up leaves no file.
 
 use std::io::Write as _;
+use std::ops::{Bound, ControlFlow};
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use super::backend::{engine, guarded, io};
 use super::engine::{
-    OpenDatabase, RowChanges, SPACES, Wait, begin, commit_to, open_database, stage,
+    OpenDatabase, RowChanges, SPACES, Wait, begin, commit_to, definition, open_database, stage,
 };
 use super::redb_reader::RedbReader;
-use super::{EngineOptions, KeyRange, Medium, SCRUB_KEY, Space, StoreFile, StoreReader, WriteSet};
+use super::{
+    EngineOptions, KeyRange, Medium, PACKED_KEY, SCRUB_KEY, Space, StoreFile, StoreReader, WriteSet,
+};
 use crate::error::Result;
+use crate::keys::{self, TruthKey};
 
 /// Rows copied per transaction when a file is rewritten.
 const REWRITE_ROWS_PER_COMMIT: usize = 20_000;
@@ -85,26 +89,49 @@ impl FreshCopy {
         self.file.as_ref().expect("a copy has its file until it takes the place of the store")
     }
 
-    /// Copies all rows that `reader` shows, but the one that asks for the copy.
-    pub(crate) fn fill(&self, reader: &dyn StoreReader) -> Result<()> {
-        SPACES.into_iter().try_for_each(|space| self.fill_space(reader, space))
+    /// Copies all rows that `reader` shows, densely: rows that came one by one leave every second page half empty. The
+    /// row that asks for a scrub is copied only if it `keeps_scrub`.
+    pub(crate) fn fill(&self, reader: &dyn StoreReader, keeps_scrub: bool) -> Result<()> {
+        for space in SPACES {
+            self.fill_space(reader, space, keeps_scrub)?;
+        }
+        let mut packed = WriteSet::new();
+        packed.put(Space::Engine, PACKED_KEY.to_vec(), last_entry(reader)?.to_be_bytes().to_vec());
+        self.file().with(|database| commit_to(database, &packed, Wait::Disk))
     }
 
-    fn fill_space(&self, reader: &dyn StoreReader, space: Space) -> Result<()> {
-        let mut batch = WriteSet::new();
-        let mut rows = 0;
+    fn fill_space(&self, reader: &dyn StoreReader, space: Space, keeps_scrub: bool) -> Result<()> {
+        let mut rows = Vec::new();
         reader.scan(space, &KeyRange::all(), &mut |key, value| {
-            if (space, key) == (Space::Engine, SCRUB_KEY) {
-                return Ok(std::ops::ControlFlow::Continue(()));
+            if keeps_scrub || (space, key) != (Space::Engine, SCRUB_KEY) {
+                rows.push((key.to_vec(), value.to_vec()));
             }
-            batch.put(space, key.to_vec(), value.to_vec());
-            rows += 1;
-            if rows % REWRITE_ROWS_PER_COMMIT == 0 {
-                self.commit(&std::mem::take(&mut batch))?;
+            if rows.len() == REWRITE_ROWS_PER_COMMIT {
+                self.append(space, &std::mem::take(&mut rows))?;
             }
-            Ok(std::ops::ControlFlow::Continue(()))
+            Ok(ControlFlow::Continue(()))
         })?;
-        self.file().with(|database| commit_to(database, &batch, Wait::Disk))
+        self.append(space, &rows)
+    }
+
+    /// Adds rows whose keys come after all that are there.
+    fn append(&self, space: Space, rows: &[(Vec<u8>, Vec<u8>)]) -> Result<()> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        self.file().with(|database| {
+            let transaction = begin(database, Wait::Nothing)?;
+            {
+                let mut table = transaction.open_table(definition(space)).map_err(engine)?;
+                let end = Bound::<&[u8]>::Unbounded;
+                let mut end = table.upper_bound_mut(end).map_err(engine)?;
+                for (key, value) in rows {
+                    end.insert_before(&**key, &**value).map_err(engine)?;
+                }
+                end.close().map_err(engine)?;
+            }
+            transaction.commit().map_err(engine)
+        })
     }
 
     /// Adds rows without a wait for the disk.
@@ -161,6 +188,18 @@ impl Drop for FreshCopy {
             let _ = self.medium.remove(StoreFile::DerivedScratch);
         }
     }
+}
+
+/// The last entry of the truth; 0 if there is none.
+fn last_entry(reader: &dyn StoreReader) -> Result<u64> {
+    let mut last = 0;
+    reader.scan(Space::Truth, &KeyRange::all().reversed(), &mut |key, _| {
+        if let Some(TruthKey::Entry(seq) | TruthKey::Body(seq)) = keys::parse_truth(key) {
+            last = seq;
+        }
+        Ok(ControlFlow::Break(()))
+    })?;
+    Ok(last)
 }
 
 fn copy_out(medium: &dyn Medium, path: &Path) -> std::io::Result<()> {

@@ -61,8 +61,18 @@ impl Side {
     }
 }
 
-/// Key of the row that says content was erased and the file has not been rewritten since.
+/// Key of the row that says content was erased and the file has not been rewritten since. Its value is the entry that
+/// erased last, as eight bytes; nothing in stores of earlier versions.
 pub(crate) const SCRUB_KEY: &[u8] = b"scrub";
+
+/// Key of the row that says up to which entry, eight bytes, the rows lie densely.
+pub(crate) const PACKED_KEY: &[u8] = b"packed";
+
+/// The last entry that erased something of which copies may be left; `None` if none are.
+pub(crate) fn unscrubbed(rows: &dyn StoreReader) -> Result<Option<u64>> {
+    let value = rows.get(Space::Engine, SCRUB_KEY)?;
+    Ok(value.map(|value| value.as_slice().try_into().map_or(0, u64::from_be_bytes)))
+}
 
 /// Keys from `from` on and before `to`, upwards or downwards.
 #[derive(Clone, Debug)]
@@ -105,6 +115,12 @@ pub trait StoreReader {
     fn get(&self, space: Space, key: &[u8]) -> Result<Option<Vec<u8>>>;
 
     fn scan(&self, space: Space, range: &KeyRange, visit: &mut Visit<'_>) -> Result<()>;
+
+    /// How often the derived rows were made again since the store was opened. Two states of the same number of entries
+    /// have the same rows only if this is the same for both: what is kept in memory beside a state must fit both.
+    fn generation(&self) -> u64 {
+        0
+    }
 
     /// Told of damage that the reader goes around.
     fn note_damage(&self, _: DamageNote) {}
@@ -182,13 +198,24 @@ pub trait Storage: Send + Sync + fmt::Debug {
     /// Begins an empty store that may take the place of this one, after whoever writes another.
     fn begin_copy(&self) -> Result<FreshCopy>;
 
-    /// Makes a copy the store. Readers that are open keep the old one. The caller sees to it that nothing was committed
-    /// that the copy has not.
+    /// Makes a store whose rows were made again this one: another generation. Readers that are open keep the old one.
+    /// The caller sees to it that nothing was committed that the copy has not.
     fn replace_by(&self, copy: FreshCopy) -> Result<()>;
 
     /// Writes the live content into a fresh file that replaces this one, so that deleted bytes are gone from disk. The
     /// row that asked for it is gone too. Commits and reads may go on meanwhile.
     fn rewrite(&self) -> Result<()>;
+
+    /// True if so many rows came since they were last written densely that it is worth a copy.
+    fn wants_packing(&self) -> Result<bool> {
+        Ok(false)
+    }
+
+    /// Writes the live content densely into a fresh file that replaces this one. A row that asks for a scrub stays.
+    /// Commits and reads may go on meanwhile; if there are too many, nothing has changed.
+    fn pack(&self) -> Result<()> {
+        Ok(())
+    }
 
     /// Checks the engine's own structures. An error says what is damaged.
     fn check(&self) -> Result<()>;
@@ -239,6 +266,11 @@ pub trait Medium: Send + Sync + fmt::Debug {
 
     /// Length of a file.
     fn len(&self, file: StoreFile) -> std::io::Result<u64>;
+
+    /// Bytes that a file takes on the disk: holes in it take none.
+    fn used(&self, file: StoreFile) -> std::io::Result<u64> {
+        self.len(file)
+    }
 
     /// Gives a file another name, atomically and durably. A file that had the name is gone.
     fn rename(&self, from: StoreFile, to: StoreFile) -> std::io::Result<()>;

@@ -47,6 +47,10 @@ impl Medium for ReadOnlyMedium {
         self.of(file).len(file)
     }
 
+    fn used(&self, file: StoreFile) -> io::Result<u64> {
+        self.of(file).used(file)
+    }
+
     fn rename(&self, from: StoreFile, to: StoreFile) -> io::Result<()> {
         if from.is_derived() {
             self.derived.rename(from, to)

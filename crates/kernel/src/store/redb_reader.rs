@@ -18,7 +18,7 @@ pub(super) struct RedbReader {
     /// Opened at first use: truth, side A, side B, engine.
     tables: [OnceCell<Option<Table>>; 4],
     /// Last, so that it is there until the transaction is gone.
-    _file: Arc<OpenDatabase>,
+    file: Arc<OpenDatabase>,
 }
 
 impl RedbReader {
@@ -28,7 +28,7 @@ impl RedbReader {
             let transaction =
                 database.as_ref().ok_or(Error::Closed)?.begin_read().map_err(engine)?;
             let file = Arc::clone(current);
-            Ok(RedbReader { transaction, tables: Default::default(), _file: file })
+            Ok(RedbReader { transaction, tables: Default::default(), file })
         })
     }
 
@@ -49,6 +49,10 @@ impl RedbReader {
 }
 
 impl StoreReader for RedbReader {
+    fn generation(&self) -> u64 {
+        self.file.generation
+    }
+
     fn get(&self, space: Space, key: &[u8]) -> Result<Option<Vec<u8>>> {
         guarded(|| {
             let Some(table) = self.table(space)? else { return Ok(None) };

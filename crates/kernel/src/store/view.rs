@@ -46,6 +46,11 @@ impl<'a> View<'a> {
         self.scan_in(Space::Truth, range, visit)
     }
 
+    /// See `StoreReader::generation`.
+    pub fn generation(&self) -> u64 {
+        self.reader.generation()
+    }
+
     /// Notes damage that the caller goes around.
     pub(crate) fn note_damage(&self, note: DamageNote) {
         self.reader.note_damage(note);

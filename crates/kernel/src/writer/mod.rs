@@ -117,7 +117,15 @@ impl WriterHandle {
     }
 
     pub(crate) fn replace(&self, remake: Remake) -> Result<RebuildReport> {
-        self.ask(|answer| Job::Replace(Box::new(remake), answer))?
+        self.replacer()(remake)
+    }
+
+    /// The same for whoever outlives this handle; the writer does not.
+    pub(crate) fn replacer(
+        &self,
+    ) -> impl Fn(Remake) -> Result<RebuildReport> + Send + Sync + 'static {
+        let queue = self.queue.clone();
+        move |remake| ask(&queue, |answer| Job::Replace(Box::new(remake), answer))?
     }
 
     pub(crate) fn catch_up(&self) -> Result<u64> {
@@ -125,10 +133,14 @@ impl WriterHandle {
     }
 
     fn ask<T>(&self, job: impl FnOnce(SyncSender<T>) -> Job) -> Result<T> {
-        let (answer, reply) = sync_channel(1);
-        self.queue.send(job(answer)).map_err(|_| Error::Closed)?;
-        reply.recv().map_err(|_| Error::Poisoned)
+        ask(&self.queue, job)
     }
+}
+
+fn ask<T>(queue: &SyncSender<Job>, job: impl FnOnce(SyncSender<T>) -> Job) -> Result<T> {
+    let (answer, reply) = sync_channel(1);
+    queue.send(job(answer)).map_err(|_| Error::Closed)?;
+    reply.recv().map_err(|_| Error::Poisoned)
 }
 
 impl Drop for WriterHandle {

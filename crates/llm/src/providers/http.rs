@@ -257,40 +257,33 @@ impl HttpProvider {
     }
 
     fn transport(&self, error: &reqwest::Error) -> ProviderError {
-        let why = chain(&error.without_url_of());
-        let reason = if error.is_connect() {
-            ReasonCode::NetworkUnreachable
-        } else {
-            ReasonCode::Unavailable
-        };
-        ProviderError::passing(reason, format!("{} broke off: {why}", self.name))
-    }
-}
-
-/// An address may hold what is private; the message goes into logs.
-trait WithoutUrl {
-    fn without_url_of(&self) -> PlainError;
-}
-
-#[derive(Debug)]
-struct PlainError(String);
-
-impl fmt::Display for PlainError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for PlainError {}
-
-impl WithoutUrl for reqwest::Error {
-    fn without_url_of(&self) -> PlainError {
-        let mut text = chain(self);
-        if let Some(url) = self.url() {
-            text = text.replace(url.as_str(), "(address)");
+        let why = in_words(error);
+        if error.is_connect() {
+            let said = format!("{} cannot be reached: {why}", self.name);
+            return ProviderError::passing(ReasonCode::NetworkUnreachable, said);
         }
-        PlainError(text)
+        ProviderError::passing(ReasonCode::Unavailable, format!("{} broke off: {why}", self.name))
     }
+}
+
+/// The cause at the bottom, as a person would say it. An address may hold what is private, and the message goes into
+/// logs.
+fn in_words(error: &reqwest::Error) -> String {
+    let mut deepest: &dyn std::error::Error = error;
+    while let Some(cause) = deepest.source() {
+        deepest = cause;
+    }
+    let mut text = deepest.to_string();
+    if let Some(url) = error.url() {
+        text = text.replace(url.as_str(), "(address)");
+    }
+    let text = text.split(" (os error ").next().unwrap_or_default().trim();
+    // "Connection refused" stands in the middle of a sentence; "DNS" stays as it is.
+    if text.chars().nth(1).is_none_or(char::is_uppercase) {
+        return text.to_owned();
+    }
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
 }
 
 impl Provider for HttpProvider {

@@ -1,13 +1,13 @@
 //! What a bulletin is made of: one `memory_recall` per dimension, without what is stale, finished or faint.
 //!
 //! What must stay true: a forgotten memory or one the audience may not see is never in here; a memory is in one
-//! section only; the hash depends on which memories were chosen at which version, and on nothing that changes by
-//! waiting alone.
+//! section only.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use api::render::untrusted;
+use kernel::Reading;
 use kernel::context::RuleAuthors;
 use kernel::find::MemoryReader;
 use kernel::grants::Gate;
@@ -15,22 +15,16 @@ use kernel::memory::{
     DecisionStatus, Fields, GoalStatus, Head, MemoryId, MemoryType, Millis, PAGE_KIND, Usage,
 };
 use kernel::render::one_line;
-use kernel::salience::Ppm;
 use kernel::store::View;
-use kernel::{Digest, Reading};
-use serde::{Deserialize, Serialize};
 
-use super::page::PageSubject;
+use super::dimension::Dimension;
+use super::input::{BulletinInput, InputItem, InputSection, hash_of};
 use super::phrase::{phrase, within};
-use super::render::BulletinLine;
 use super::{relations, work};
-use crate::audience::{Audience, Trust, trust};
+use crate::audience::{Audience, trust};
 use crate::error::Result;
 use crate::fading::{Fading, KEPT_TAG};
-use crate::memory_recall::{
-    LIMIT_MAX, ListCandidates, RecallAnswer, RecallHit, RecallMode, RecallRequest, SortBy,
-    recall_among,
-};
+use crate::memory_recall::{LIMIT_MAX, ListCandidates, RecallAnswer, RecallHit, recall_among};
 use crate::proposal::DueMemory;
 use crate::settings::{BulletinSettings, days_ms, ppm};
 
@@ -40,192 +34,6 @@ const DETAIL_WORDS: usize = 60;
 const DUE_SHOWN: usize = 3;
 /// Words of each of their titles.
 const DUE_WORDS: usize = 10;
-
-/// What a bulletin speaks of, in the order in which it does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Dimension {
-    Identity,
-    RecentActivity,
-    /// Where work stopped, and the next steps.
-    Work,
-    Goals,
-    Constraints,
-    /// Rules and preferences that no person stated or confirmed.
-    Proposed,
-    Decisions,
-    Preferences,
-    Patterns,
-    Knowledge,
-    /// What happened, in answer to a question that stands.
-    Happened,
-    /// What changed since the reader was last here.
-    Changed,
-    /// What is about to be put away.
-    Due,
-}
-
-impl Dimension {
-    pub const ALL: [Dimension; 13] = [
-        Dimension::Identity,
-        Dimension::RecentActivity,
-        Dimension::Work,
-        Dimension::Goals,
-        Dimension::Constraints,
-        Dimension::Proposed,
-        Dimension::Decisions,
-        Dimension::Preferences,
-        Dimension::Patterns,
-        Dimension::Knowledge,
-        Dimension::Happened,
-        Dimension::Changed,
-        Dimension::Due,
-    ];
-
-    /// True unless only a page speaks of it.
-    pub fn is_of_bulletin(self) -> bool {
-        self != Dimension::Happened
-    }
-
-    /// True if a model may word it. Who somebody is, what binds, where work stands and what will be put away is always
-    /// said in the program's own words.
-    pub fn is_for_model(self) -> bool {
-        !matches!(
-            self,
-            Dimension::Identity
-                | Dimension::Constraints
-                | Dimension::Proposed
-                | Dimension::Work
-                | Dimension::Due
-        )
-    }
-
-    pub fn heading(self) -> &'static str {
-        match self {
-            Dimension::Identity => "Identity",
-            Dimension::RecentActivity => "Recent Activity",
-            Dimension::Goals => "Active Goals",
-            Dimension::Constraints => "Rules",
-            Dimension::Proposed => "Proposed rules (not confirmed by a person)",
-            Dimension::Decisions => "Decisions",
-            Dimension::Preferences => "Preferences",
-            Dimension::Patterns => "Patterns",
-            Dimension::Knowledge => "Worth Knowing",
-            Dimension::Happened => "What Happened",
-            Dimension::Work => "Where Work Stopped",
-            Dimension::Changed => "Changed Since You Were Here",
-            Dimension::Due => "About To Be Put Away",
-        }
-    }
-
-    /// The question asked for it.
-    pub fn request(self, limit: usize) -> RecallRequest {
-        let typed = |t| RecallRequest::typed(t, SortBy::Importance, limit);
-        match self {
-            Dimension::Identity => typed(MemoryType::Identity),
-            Dimension::RecentActivity | Dimension::Work | Dimension::Happened => RecallRequest {
-                memory_types: vec!["event".into()],
-                mode: RecallMode::Recent,
-                limit,
-                ..RecallRequest::default()
-            },
-            Dimension::Goals => typed(MemoryType::Goal),
-            Dimension::Constraints => typed(MemoryType::Constraint),
-            Dimension::Proposed => RecallRequest {
-                memory_types: vec!["constraint".into(), "preference".into()],
-                ..typed(MemoryType::Constraint)
-            },
-            Dimension::Decisions => typed(MemoryType::Decision),
-            Dimension::Preferences => typed(MemoryType::Preference),
-            Dimension::Patterns => typed(MemoryType::Pattern),
-            Dimension::Changed | Dimension::Due => {
-                RecallRequest { mode: RecallMode::Recent, limit, ..RecallRequest::default() }
-            }
-            Dimension::Knowledge => RecallRequest {
-                memory_types: vec!["fact".into()],
-                mode: RecallMode::Important,
-                limit,
-                ..RecallRequest::default()
-            },
-        }
-    }
-}
-
-/// One memory, ready to be said.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct InputItem {
-    pub id: u64,
-    pub version: u32,
-    /// The journal entry that last changed it.
-    pub seq: u64,
-    pub kind: String,
-    /// The sentence, on one line.
-    pub text: String,
-    pub importance: Ppm,
-    pub trust: Trust,
-    /// Empty if it is about none.
-    pub project: String,
-    /// When it happened or began to hold.
-    pub date: String,
-    /// How it ended, what it contradicts, how many say the same.
-    pub note: Option<String>,
-    /// The beginning of its content, for a model.
-    pub detail: String,
-    /// Other memories that the line speaks of.
-    pub also: Vec<u64>,
-    /// Relations it is in.
-    pub links: u64,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct InputSection {
-    pub dimension: Dimension,
-    pub items: Vec<InputItem>,
-    /// How many memories there were to choose from.
-    pub found: usize,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BulletinInput {
-    pub audience: Audience,
-    /// What a page answers; absent for a bulletin.
-    pub subject: Option<PageSubject>,
-    /// Sections without lines are left out.
-    pub sections: Vec<InputSection>,
-    /// Journal entries at the time.
-    pub size: u64,
-    /// Hash of the ids and versions in their sections.
-    pub hash: String,
-    /// Some memories were too old to be looked at.
-    pub capped: bool,
-}
-
-impl BulletinInput {
-    pub fn items(&self) -> impl Iterator<Item = &InputItem> {
-        self.sections.iter().flat_map(|section| &section.items)
-    }
-
-    /// Those that a model may word.
-    pub fn model_items(&self) -> impl Iterator<Item = &InputItem> {
-        let sections = self.sections.iter().filter(|section| section.dimension.is_for_model());
-        sections.flat_map(|section| &section.items)
-    }
-
-    pub fn ids(&self) -> BTreeSet<u64> {
-        self.items().flat_map(|item| std::iter::once(item.id).chain(item.also.clone())).collect()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.sections.is_empty()
-    }
-
-    /// True unless a line would say under another heading what is only proposed.
-    pub(super) fn may_say(&self, heading: &str, line: &BulletinLine) -> bool {
-        let proposed = |section: &&InputSection| section.dimension == Dimension::Proposed;
-        let mut items = self.sections.iter().filter(proposed).flat_map(|section| &section.items);
-        heading == Dimension::Proposed.heading() || !items.any(|item| line.cites.contains(&item.id))
-    }
-}
 
 /// For whom and from what a bulletin is gathered.
 #[derive(Clone, Copy)]
@@ -373,7 +181,7 @@ impl<'a> Gathering<'a> {
                 continue;
             }
             // Two memories that would read the same take one line.
-            if item.text.is_empty() || !self.said.insert(recall::analyze::fold(&item.text)) {
+            if item.text.is_empty() || !self.said.insert(text::analyze::fold(&item.text)) {
                 continue;
             }
             self.ids.insert(item.id);
@@ -539,23 +347,4 @@ fn is_news(
     open && memory.standing == kernel::find::Standing::Current
         // What has faded ranks lower and is still said where there is room.
         && memory.head.importance >= ppm(settings.min_importance)
-}
-
-pub(super) fn hash_of(sections: &[InputSection]) -> String {
-    let mut bytes = Vec::new();
-    for section in sections {
-        bytes.extend(section.dimension.heading().bytes());
-        bytes.push(0);
-        // Importance fades by itself and reorders a section. The hash ignores the order, because the same lines are
-        // said.
-        let mut items: Vec<(u64, u32, &[u64])> =
-            section.items.iter().map(|i| (i.id, i.version, i.also.as_slice())).collect();
-        items.sort_unstable();
-        for (id, version, also) in items {
-            bytes.extend(id.to_be_bytes());
-            bytes.extend(version.to_be_bytes());
-            also.iter().for_each(|id| bytes.extend(id.to_be_bytes()));
-        }
-    }
-    Digest::of("cortex/bulletin/1", &[&bytes]).to_string()
 }

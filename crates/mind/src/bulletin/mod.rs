@@ -1,8 +1,9 @@
 //! The memory bulletin: what matters now, in at most 500 words, every line cited, for every conversation to start
 //! from.
 //!
-//! - [`mod@gather`]: which memories, by `memory_recall` over the dimensions.
-//! - `phrase`, `work`, `relations`, [`render`]: the text by rules. `model`, `support`: the text by a model, checked.
+//! - [`mod@gather`]: which memories, by `memory_recall` over the dimensions (`dimension`); `input`: what it gives.
+//! - `phrase`, `work`, `relations`, [`render`]: the text by rules. `model`: the text by a model; `support`, `clauses`:
+//!   whether it follows.
 //! - [`page`]: the same for a question that stands, with versions of its own.
 //! - [`BulletinState`]: when it is made again and by whom; what was published; what changed.
 //!
@@ -10,7 +11,10 @@
 //! wrote it; a failure never leaves the reader without a bulletin; a published bulletin cites only memories that were
 //! gathered.
 
+mod clauses;
+mod dimension;
 pub mod gather;
+mod input;
 mod model;
 pub mod page;
 mod phrase;
@@ -25,7 +29,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use kernel::memory::Millis;
 use serde::{Deserialize, Serialize};
 
-pub use gather::{BulletinInput, Dimension, GatherRequest, InputItem, InputSection, gather};
+pub use dimension::Dimension;
+pub use gather::{GatherRequest, gather};
+pub use input::{BulletinInput, InputItem, InputSection};
 pub use model::ModelPrompt;
 pub use render::{BulletinLine, BulletinSection};
 pub use state::{BulletinState, RefusedAnswer};

@@ -10,7 +10,8 @@ use kernel::memory::Millis;
 use kernel::render::{one_line, tokens};
 use thiserror::Error;
 
-use super::gather::{BulletinInput, Dimension, InputSection};
+use super::dimension::Dimension;
+use super::input::{BulletinInput, InputSection};
 use super::render::{self, BulletinLine, BulletinSection, line_of, words};
 use super::support::{self, SupportGap};
 use crate::quote::{self, Quotation, quoted};
@@ -87,13 +88,16 @@ low-importance observations, stale events and anything forgotten."
         ),
     };
     let system = format!(
-        "You are the cortex, the part of an agent that tends its memory. {task} Join what belongs together; say so \
-where memories contradict each other.\n\
+        "You are the cortex, the part of an agent that tends its memory. {task} Join what belongs together; put \
+memories that contradict each other side by side.\n\
 Form: sections that begin with `## ` and one of these headings: {}. Below them lines that begin with `- `, in \
-plain sentences, dates where they help. Keep the words, names and numbers of the memories; say nothing that they \
-do not say, and leave out no section that you were given. Identity, rules and next steps are added by the program: \
-use them to understand the rest, and do not repeat them. End every line with the ids it comes from, like [#12] or \
-[#12, #40]. Cite only ids that you were given. No title, no other text.\n{}",
+plain sentences. You choose, order and join: each line is made of whole clauses of the memories under its heading, \
+word for word, as they stand between commas, full stops, \"and\" and \"because\". Clauses may be left out and memories \
+joined with \"and\"; inside of a clause nothing is added, dropped, moved or said in other words, and conditions and \
+doubts stay. Project, outcome and date, in parentheses, are added by the program. Leave out no section that you were \
+given. Identity, rules and next steps are added by the program: use them to understand the rest, and do not repeat \
+them. End every line with the ids it comes from, like [#12] or [#12, #40]. Cite only ids that you were given. A text \
+with one line that is not so is not used. No title, no other text.\n{}",
         headings.join(", "),
         quote::RULE
     );
@@ -187,8 +191,9 @@ pub(super) fn read_answer(
         if !gathered.may_say(&part.heading, &line) {
             return Err(AnswerRejection::Proposed(shown(&line.text)));
         }
-        support::check_line(&line, gathered)
-            .map_err(|gap| AnswerRejection::Unsupported { line: shown(&line.text), gap })?;
+        let text = shown(&line.text);
+        let line = support::checked(&part.heading, line, gathered)
+            .map_err(|gap| AnswerRejection::Unsupported { line: text, gap })?;
         part.lines.push(line);
     }
     parts.retain(|part| !part.lines.is_empty());

@@ -11,10 +11,11 @@ use kernel::memory::{MemoryId, Relation};
 use kernel::render::one_line;
 use kernel::store::View;
 
-use super::gather::InputItem;
+use super::input::InputItem;
 use super::phrase::within;
 use crate::error::Result;
 use crate::memory_recall::RecallHit;
+use crate::turning_words::is_negation;
 
 /// Words of what was replaced.
 const REPLACED_WORDS: usize = 12;
@@ -71,9 +72,8 @@ pub(super) fn join_alike(items: &mut [InputItem], item: &InputItem) -> bool {
         let all = words.union(&theirs).count();
         let differ = words.symmetric_difference(&theirs);
         // A number or a negation makes another statement of the same words.
-        let mut telling = differ.filter(|word| {
-            word.chars().any(|c| c.is_ascii_digit()) || super::support::is_negation(word)
-        });
+        let mut telling =
+            differ.filter(|word| word.chars().any(|c| c.is_ascii_digit()) || is_negation(word));
         known.project == item.project && 5 * shared >= 4 * all && telling.next().is_none()
     });
     let Some(known) = alike else { return false };
@@ -86,7 +86,7 @@ pub(super) fn join_alike(items: &mut [InputItem], item: &InputItem) -> bool {
 
 /// The words of a line, folded.
 pub(super) fn words_of(text: &str) -> BTreeSet<String> {
-    recall::analyze::fold(text)
+    text::analyze::fold(text)
         .split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())
         .map(str::to_owned)

@@ -8,7 +8,8 @@ use api::render::untrusted;
 use kernel::memory::Millis;
 use serde::{Deserialize, Serialize};
 
-use super::gather::{BulletinInput, Dimension, InputItem, InputSection};
+use super::dimension::Dimension;
+use super::input::{BulletinInput, InputItem, InputSection};
 use super::page::PageSubject;
 use crate::audience::Trust;
 
@@ -133,17 +134,20 @@ fn weight(dimension: Dimension) -> usize {
     }
 }
 
-/// The sentence with project, ending and date. A memory that nobody stated is marked, so that readers do not take a
-/// guess for a statement.
+/// The sentence with what is said about it.
 pub(super) fn line_of(item: &InputItem) -> BulletinLine {
+    let cites = std::iter::once(item.id).chain(item.also.iter().copied()).collect();
+    BulletinLine { text: format!("{} ({})", item.text, about(item)), cites }
+}
+
+/// Project, ending and date. A memory that nobody stated is marked, so that readers do not take a guess for a
+/// statement.
+pub(super) fn about(item: &InputItem) -> String {
     let trust = match item.trust {
         Trust::Stated | Trust::Observed => None,
         Trust::Inferred | Trust::Imported | Trust::Unknown => Some(item.trust.name()),
     };
     let project = Some(item.project.as_str()).filter(|project| !project.is_empty());
     let about = [project, item.note.as_deref(), Some(item.date.as_str()), trust];
-    let about: Vec<&str> = about.into_iter().flatten().collect();
-    let text = format!("{} ({})", item.text, about.join(", "));
-    let cites = std::iter::once(item.id).chain(item.also.iter().copied()).collect();
-    BulletinLine { text, cites }
+    about.into_iter().flatten().collect::<Vec<&str>>().join(", ")
 }

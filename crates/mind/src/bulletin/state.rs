@@ -8,7 +8,8 @@ use std::collections::{BTreeSet, VecDeque};
 use kernel::memory::Millis;
 use serde::{Deserialize, Serialize};
 
-use super::gather::{BulletinInput, Dimension};
+use super::dimension::Dimension;
+use super::input::BulletinInput;
 use super::model::{self, ModelPrompt};
 use super::render::{self, BulletinSection};
 use super::{Bulletin, BulletinStep, Maker, ModelUse};

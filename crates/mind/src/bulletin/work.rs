@@ -7,6 +7,8 @@ use super::phrase::within;
 
 /// The kind of a session's summary.
 pub(super) const KIND: &str = "session_summary";
+/// How the title of a summary begins for which nobody chose one, in lower case.
+const MADE_TITLE: &str = "session summary";
 /// Next steps that are said.
 const STEPS_MAX: usize = 3;
 /// Words of one line.
@@ -19,7 +21,8 @@ enum Part {
     Other,
 }
 
-/// The lines: what was done last, then the next steps. A summary without headings is said by its beginning.
+/// The lines: what was done last, then the next steps. A summary without headings is said by the title that
+/// somebody chose for it, else by its beginning.
 pub(super) fn lines(body: &Body) -> Vec<String> {
     let (mut done, mut next, mut other) = (None, Vec::new(), None);
     let mut part = Part::Other;
@@ -46,7 +49,10 @@ pub(super) fn lines(body: &Body) -> Vec<String> {
             }
         }
     }
-    let stopped = done.or(other).unwrap_or_else(|| within(&one_line(&body.title), LINE_WORDS));
+    let title = within(one_line(&body.title).trim_end_matches('.'), LINE_WORDS);
+    // A title that somebody chose says more than the first line of a text without headings.
+    let other = other.filter(|_| title.to_lowercase().starts_with(MADE_TITLE));
+    let stopped = done.or(other).unwrap_or(title);
     let mut lines = vec![format!("Last: {stopped}")];
     lines.extend(next.into_iter().map(|step| format!("Next: {step}")));
     lines
@@ -81,6 +87,17 @@ mod tests {
         let (title, fields) =
             ("Session summary: shop".to_owned(), Fields::empty(MemoryType::Event));
         lines(&Body { title, content: content.into(), fields })
+    }
+
+    #[test]
+    fn a_title_that_was_chosen_says_where_work_stopped() {
+        let fields = Fields::empty(MemoryType::Event);
+        let body = Body {
+            title: "Checkout takes cards.".into(),
+            content: "Merged after review.\n\nNext:\n- Receipts".into(),
+            fields,
+        };
+        assert_eq!(lines(&body), ["Last: Checkout takes cards", "Next: Receipts"]);
     }
 
     #[test]

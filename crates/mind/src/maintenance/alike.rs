@@ -6,12 +6,9 @@
 use std::collections::BTreeSet;
 
 use kernel::memory::{Body, Fields};
-use recall::analyze::{Analyzer, fold};
+use text::analyze::{Analyzer, fold};
 
-const NEGATIONS: &str = "no not never none nothing without cannot cant dont doesnt didnt isnt arent wasnt wont \
-shouldnt mustnt neither nor stop avoid unless except nicht kein keine nie ohne";
-/// Words whose two sides must not be swapped.
-const ORDERING: &str = "over than before after to from into instead versus vs against until by";
+use crate::turning_words::{is_negation, sides};
 
 /// `None`: they say the same. Otherwise what differs, for people.
 pub fn difference(analyzer: &Analyzer, a: &Body, b: &Body) -> Option<String> {
@@ -32,8 +29,7 @@ pub fn difference(analyzer: &Analyzer, a: &Body, b: &Body) -> Option<String> {
     if some(&left, &numbers) != some(&right, &numbers) {
         return Some("they name different numbers".to_owned());
     }
-    let negates = |word: &str| NEGATIONS.split(' ').any(|known| known == word);
-    if some(&left, &negates).len() != some(&right, &negates).len() {
+    if some(&left, &is_negation).len() != some(&right, &is_negation).len() {
         return Some("one of them denies what the other says".to_owned());
     }
     if sides(&left) != sides(&right) {
@@ -59,17 +55,6 @@ fn text(body: &Body) -> String {
 fn words(text: &str) -> Vec<String> {
     let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     words.map(str::to_owned).collect()
-}
-
-/// The words on both sides of each ordering word.
-fn sides(words: &[String]) -> BTreeSet<(String, String, String)> {
-    let mut found = BTreeSet::new();
-    for at in 1..words.len().saturating_sub(1) {
-        if ORDERING.split(' ').any(|known| known == words[at]) {
-            found.insert((words[at - 1].clone(), words[at].clone(), words[at + 1].clone()));
-        }
-    }
-    found
 }
 
 fn stems(analyzer: &Analyzer, words: &[String]) -> BTreeSet<String> {
@@ -128,7 +113,7 @@ fn conflicting_field(a: &Fields, b: &Fields) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use kernel::memory::MemoryType;
-    use recall::analyze::Language;
+    use text::analyze::Language;
 
     use super::*;
 

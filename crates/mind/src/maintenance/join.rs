@@ -4,14 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kernel::find::{MemoryRow, Standing};
-use kernel::memory::{MemoryId, MemoryType, PinnedVersion, Relation};
+use kernel::memory::{MemoryId, MemoryType, PinnedVersion, Relation, Source};
 use recall::search::{Hit, SearchQuery, similar};
 
 use super::merge::MergeParent;
 use super::{Candidate, MaintenanceState, NEIGHBOURS, Planner, difference, merge};
 use crate::error::Result;
 use crate::proposal::{BY, MemoryAction};
-use crate::settings::ppm;
+use crate::settings::{PruneScope, ppm};
 
 impl Planner<'_> {
     /// A merge that was cut short: the new memory is there and replaces its parents, which were not forgotten yet.
@@ -104,9 +104,13 @@ impl Planner<'_> {
         let alike = format!("{} similar", percent(hit.score));
         let analyzer = recall::language::analyzer(&self.reading.view())?;
         if let Some(difference) = difference(&analyzer, &a, &b) {
-            self.suggest(&ids, format!("{alike}, but {difference}"));
-        } else if protected(&older.row) || protected(&newer.row) {
-            let why = "identity and pinned memories are not merged by itself";
+            // Two things that happened are two, however alike they read: nobody has to decide about them.
+            if older.row.head.memory_type != MemoryType::Event {
+                self.suggest(&ids, format!("{alike}, but {difference}"));
+            }
+        } else if let Some(why) =
+            self.not_merged(&older.row).or_else(|| self.not_merged(&newer.row))
+        {
             self.suggest(&ids, format!("could be merged: {alike}; {why}"));
         } else {
             let draft = merge::draft(
@@ -121,6 +125,18 @@ impl Planner<'_> {
             );
         }
         Ok(())
+    }
+
+    /// Why a memory is merged only on request. An import brings what somebody kept elsewhere: a first start leaves it
+    /// as it came.
+    fn not_merged(&self, row: &MemoryRow) -> Option<&'static str> {
+        let imported = row.version.provenance.source == Source::Imported
+            && self.settings.prune_scope == PruneScope::Captured;
+        match (protected(row), imported) {
+            (true, _) => Some("identity and pinned memories are not merged by itself"),
+            (_, true) => Some("what was imported is not merged by itself"),
+            _ => None,
+        }
     }
 
     /// Same type, scope, project and visibility; neither in another proposal, restored by hand or known to
@@ -171,7 +187,8 @@ impl Planner<'_> {
             let Some(other) = view.body(&two.row.version)? else { continue };
             let ids = [one.row.head.id, two.row.head.id];
             if let Some(difference) = difference(&analyzer, &said, &other) {
-                if one.row.head.id > two.row.head.id {
+                let happened = one.row.head.memory_type == MemoryType::Event;
+                if one.row.head.id > two.row.head.id && !happened {
                     let alike = percent(hit.score);
                     self.suggest(
                         &ids,

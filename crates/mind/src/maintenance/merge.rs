@@ -4,7 +4,7 @@ use kernel::command::Draft;
 use kernel::find::MemoryRow;
 use kernel::limits::{CONTENT_BYTES_MAX, TAGS_MAX};
 use kernel::memory::{Body, Fields, Millis, PinnedVersion, Provenance, Salt, Source, Usage};
-use recall::analyze::fold;
+use text::analyze::fold;
 
 /// One of the two memories that are merged.
 #[derive(Clone, Copy)]

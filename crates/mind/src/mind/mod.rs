@@ -17,8 +17,8 @@ mod spending;
 use std::collections::BTreeMap;
 
 use kernel::memory::Millis;
-use recall::analyze::Language;
 use serde::{Deserialize, Serialize};
+use text::analyze::Language;
 
 use bulletin_run::BulletinRun;
 pub use event::{MindEffect, MindEvent, ModelAnswer, ModelProvider};

@@ -6,7 +6,7 @@
 
 use kernel::Reading;
 use kernel::memory::Millis;
-use recall::analyze::{Analyzer, Language};
+use text::analyze::{Analyzer, Language};
 
 use super::{Observation, PatternWatch, Sighting, detect, propose};
 use crate::error::Result;

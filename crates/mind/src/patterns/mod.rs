@@ -25,8 +25,8 @@ use kernel::memory::{
     Scope, Source, Visibility,
 };
 use kernel::salience::Ppm;
-use recall::analyze::Analyzer;
 use serde::{Deserialize, Serialize};
+use text::analyze::Analyzer;
 
 pub use detect::detect;
 pub use look::PatternLook;

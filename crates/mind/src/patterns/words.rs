@@ -2,7 +2,7 @@
 //!
 //! Only what is found is kept, never the sentence. Everything here is a function of the text.
 
-use recall::analyze::{Analyzer, fold};
+use text::analyze::{Analyzer, fold};
 
 /// Topics taken from one sentence.
 const TOPICS_MAX: usize = 12;
@@ -169,7 +169,7 @@ pub(super) fn slug(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use recall::analyze::Language;
+    use text::analyze::Language;
 
     use super::*;
 

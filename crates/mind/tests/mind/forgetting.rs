@@ -98,6 +98,26 @@ fn a_year_of_default_settings_hides_nothing_that_was_imported_or_saved() {
     assert_eq!(due(&cortex.read().unwrap(), &state, &settings, day(366)).unwrap().0.len(), 0);
 }
 
+// T1: an import may say the same thing twice; a first start leaves it as it came and says what could be one.
+#[test]
+fn rows_of_an_import_that_say_the_same_stay_as_they_came() {
+    let cortex = open(&Disk::new());
+    let mut ids = Vec::new();
+    for n in 0..40 {
+        let title =
+            format!("Keep the {} simple", ["orders", "login"][usize::try_from(n % 2).unwrap()]);
+        ids.push(save(&cortex, day(0), imported(n * 8, "decision", &title, day(-400))));
+    }
+    let (mut state, mut settings) = (MaintenanceState::default(), CortexSettings::default());
+    let (proposed, _) = plan(&cortex.read().unwrap(), &state, &settings, day(1)).unwrap();
+    assert!(proposed.suggestions.iter().any(|one| one.reason.contains("imported")), "{proposed:?}");
+    maintain(&cortex, &mut state, &settings, day(1));
+    assert_eq!(hidden(&cortex, &ids), [0; 0]);
+    settings.prune_scope = PruneScope::All;
+    maintain(&cortex, &mut MaintenanceState::default(), &settings, day(2));
+    assert!(!hidden(&cortex, &ids).is_empty(), "the seed's rule joins them");
+}
+
 // T3, T5
 #[test]
 fn what_was_captured_follows_the_seed_after_it_was_announced() {

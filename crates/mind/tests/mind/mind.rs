@@ -14,9 +14,9 @@ use mind::warmup::{ProcessType, WarmStep, WarmupState};
 use mind::{
     BULLETIN, Mind, MindEffect, MindEvent, MindState, ModelAnswer, ModelProvider, maintenance,
 };
-use recall::analyze::Language;
 use testkit::Disk;
 use testkit::build::salt;
+use text::analyze::Language;
 
 use crate::store::{HOUR, START, day, fill, of, open, save, submit};
 

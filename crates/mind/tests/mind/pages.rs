@@ -185,6 +185,23 @@ fn a_page_is_written_anew_for_a_reason_and_for_nothing_else() {
     assert_eq!(page.current().unwrap().number, 6);
 }
 
+// T11: in a small memory "what do we know about" one thing is answered by what names it
+#[test]
+fn a_question_about_one_word_is_answered() {
+    let cortex = open(&Disk::new());
+    for (n, title) in [(1, "Invoices are numbered per year"), (2, "We know the totals")] {
+        let told = draft(n, title, "Said in the office.", Fields::Fact(Fact::default()));
+        save(&cortex, Millis(START), told);
+    }
+    let asked = |question: &str| {
+        let subject = PageSubject { name: "one".into(), question: question.into() };
+        gathered(&cortex, &subject, Millis(START)).ids()
+    };
+    assert!(asked("What do we know about invoices?").contains(&1));
+    assert!(asked("Tell me what was said about the totals").contains(&2));
+    assert!(!asked("What do we know about giraffes?").contains(&1));
+}
+
 // T11: another question is another page
 #[test]
 fn a_changed_question_is_answered_at_once() {
@@ -242,8 +259,8 @@ fn a_model_is_asked_once_for_each_change_and_its_words_are_checked() {
     assert!(prompt.user.contains(QUESTION) && prompt.user.contains("port 8443"), "{}", prompt.user);
     let answer = format!(
         "## Decisions\n- The payment service keeps its ledger in PostgreSQL [#{ledger}]\n\
-         ## Worth Knowing\n- It listens on port 8443 behind nginx [#{port}]\n\
-         - It retries a refund three times [#{refund}]"
+         ## Worth Knowing\n- The payment service listens on port 8443: It stands behind nginx [#{port}]\n\
+         - The payment service retries a refund three times [#{refund}]"
     );
     let answered = Ok((answer, "tiny".to_owned()));
     let written = page.versions.answered("run-1", answered, &settings, now).unwrap();

@@ -7,9 +7,9 @@ use mind::maintenance::{content_digest, recent_runs, undo};
 use mind::patterns::{Observation, Occurrence, PatternWatch, detect, propose};
 use mind::proposal::{MemoryAction, MindPlan, PlanOutcome, carry_out};
 use mind::settings::PatternSettings;
-use recall::analyze::{Analyzer, Language};
 use testkit::Disk;
 use testkit::build::salt;
+use text::analyze::{Analyzer, Language};
 
 use crate::store::{DAY, HOUR, day, of, open, save, submit};
 

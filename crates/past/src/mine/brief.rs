@@ -5,8 +5,8 @@
 use super::{citation, is_success, outcomes, short, signature};
 use crate::citation::TurnReference;
 use crate::error::Result;
-use crate::session::{ItemBody, PastItem, SessionInfo};
 use crate::store::Past;
+use transcripts::session::{ItemBody, PastItem, SessionInfo};
 
 /// Files, commands and errors that are named, the newest of each.
 const NAMED_MAX: usize = 12;

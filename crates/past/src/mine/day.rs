@@ -4,10 +4,10 @@
 //! time of its first item; sessions that agents led are not told apart from what their parent asked for.
 
 use super::{citation, is_success, outcomes, short};
-use crate::cleaner::cut;
 use crate::error::Result;
-use crate::session::{ItemBody, PastItem, SessionInfo, SessionKind};
 use crate::store::Past;
+use transcripts::cleaner::cut;
+use transcripts::session::{ItemBody, PastItem, SessionInfo, SessionKind};
 
 /// Sessions of one stretch.
 const SESSIONS_MAX: usize = 200;

@@ -4,8 +4,8 @@
 //! What must stay true: everything is quoted from items, the newest first, each thing once; nothing is made up.
 
 use super::{is_success, outcomes, short, signature};
-use crate::cleaner::cut;
-use crate::session::{ItemBody, PastItem};
+use transcripts::cleaner::cut;
+use transcripts::session::{ItemBody, PastItem};
 
 /// Files and errors that are named.
 const NAMED_MAX: usize = 12;
@@ -75,9 +75,9 @@ fn open_errors(ran: &[(&PastItem, &str, Option<&PastItem>)]) -> Vec<String> {
     let mut open = Vec::<(&str, String)>::new();
     for (_, line, output) in ran {
         match is_success(*output) {
-            Some(true) => open.retain(|(failed, _)| failed != line),
+            Some(true) => open.retain(|(failed, _)| command_of(failed) != command_of(line)),
             Some(false) => {
-                open.retain(|(failed, _)| failed != line);
+                open.retain(|(failed, _)| command_of(failed) != command_of(line));
                 let error = output.map(signature::of_item).unwrap_or_default().into_iter().next();
                 let told = error.map_or_else(String::new, |error| format!(": {}", error.line));
                 open.push((line, format!("{}{told}", short(line))));
@@ -86,6 +86,27 @@ fn open_errors(ran: &[(&PastItem, &str, Option<&PastItem>)]) -> Vec<String> {
         }
     }
     open.into_iter().rev().take(NAMED_MAX).map(|(_, told)| told).collect()
+}
+
+/// A command without the folder and the variables that it was run with: what was mended by one of these is the same.
+fn command_of(line: &str) -> &str {
+    let mut command = line.trim();
+    if let Some((folder, rest)) = command.split_once("&&")
+        && folder.trim_start().starts_with("cd ")
+    {
+        command = rest.trim();
+    }
+    loop {
+        let first = command.split_whitespace().next().unwrap_or_default();
+        let is_variable = first.split_once('=').is_some_and(|(name, _)| {
+            !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        });
+        // A value in quotation marks may hold spaces: such a line stays as it is.
+        if (!is_variable && first != "env") || first.contains(['"', '\'']) {
+            return command;
+        }
+        command = command[first.len()..].trim_start();
+    }
 }
 
 fn add(list: &mut Vec<String>, one: String, max: usize) {
@@ -140,6 +161,8 @@ mod tests {
         let facts = facts(&items);
         assert_eq!(facts.commands, ["cargo test", "cargo fmt"]);
         assert_eq!(facts.errors, ["make deploy: fatal: denied"]);
+        items.extend(ran("5", "cd ops && VPN=1 make deploy", 0, "done"));
+        assert_eq!(super::facts(&items).errors, Vec::<String>::new());
         assert_eq!(facts.decisions, ["We will use redb instead of SQLite.", "Never log tokens."]);
         let many: Vec<PastItem> =
             (0..30).flat_map(|n| ran(&n.to_string(), &format!("step {n}"), 0, "")).collect();

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Candidate, WorkScope, citation, short, signature};
 use crate::error::Result;
-use crate::session::{ItemBody, PastItem};
 use crate::store::Past;
+use transcripts::session::{ItemBody, PastItem};
 
 /// Items after an error among which the step that fixed it stands.
 const STEP_ITEMS: usize = 10;
@@ -13,6 +13,8 @@ const STEP_ITEMS: usize = 10;
 const QUIET_ITEMS: usize = 6;
 /// Steps that are told.
 const STEPS_MAX: usize = 3;
+/// A shorter piece of an error is a piece of many.
+const PIECE_BYTES_MIN: usize = 8;
 /// A shorter word of an error proves nothing.
 const SHARED_CHARS_MIN: usize = 5;
 
@@ -43,7 +45,7 @@ impl Past {
     /// ones.
     pub fn fixes(&self, text: &str, scope: &WorkScope) -> Result<Vec<ErrorFix>> {
         let errors = signature::of_text(text);
-        let wanted: BTreeSet<u64> = errors.iter().map(|error| error.signature).collect();
+        let wanted = WantedErrors::of(&errors);
         let words: Vec<&str> = errors.iter().map(|error| error.line.as_str()).collect();
         let mut found: BTreeMap<String, ErrorFix> = BTreeMap::new();
         for candidate in self.candidates(&words.join(" "), scope)? {
@@ -79,11 +81,38 @@ impl Past {
     }
 }
 
+/// Errors that are asked for.
+struct WantedErrors {
+    signatures: BTreeSet<u64>,
+    /// A single line may be a piece of the error that somebody remembers.
+    piece: Option<String>,
+}
+
+impl WantedErrors {
+    fn of(errors: &[signature::ErrorLine]) -> WantedErrors {
+        let piece = match errors {
+            [one] => Some(signature::normalized(&one.line)),
+            _ => None,
+        };
+        WantedErrors {
+            signatures: errors.iter().map(|error| error.signature).collect(),
+            piece: piece.filter(|piece| piece.contains(' ') && piece.len() >= PIECE_BYTES_MIN),
+        }
+    }
+
+    fn covers(&self, error: &signature::ErrorLine) -> bool {
+        self.signatures.contains(&error.signature)
+            || self
+                .piece
+                .as_ref()
+                .is_some_and(|piece| signature::normalized(&error.line).contains(piece.as_str()))
+    }
+}
+
 /// Times that one of the errors was met in a session and did not come back after a step.
-fn cases(items: &[PastItem], wanted: &BTreeSet<u64>, candidate: &Candidate<'_>) -> Vec<Case> {
-    let is_met = |item: &PastItem| {
-        signature::of_item(item).into_iter().find(|error| wanted.contains(&error.signature))
-    };
+fn cases(items: &[PastItem], wanted: &WantedErrors, candidate: &Candidate<'_>) -> Vec<Case> {
+    let is_met =
+        |item: &PastItem| signature::of_item(item).into_iter().find(|error| wanted.covers(error));
     let met: Vec<Option<signature::ErrorLine>> = items.iter().map(is_met).collect();
     let mut cases = Vec::new();
     for (at, error) in met.iter().enumerate() {

@@ -2,9 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use transcripts::cleaner::cut;
+
 use super::{WorkScope, citation, is_success, outcomes};
 use crate::error::Result;
 use crate::store::Past;
+
+/// Shorter words are looked for as words only: `do` is no part of `docker`.
+const WORD_BYTES_MIN: usize = 3;
+/// Bytes of a command that words are looked for in.
+const LINE_BYTES_MAX: usize = 2_000;
 
 /// A command that is used.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,16 +37,16 @@ struct Tally {
 impl Past {
     /// Commands that have words of a text, own work first, then those that have more of the words, then newer ones.
     pub fn habits(&self, text: &str, scope: &WorkScope) -> Result<Vec<CommandHabit>> {
-        let words: Vec<String> = text.split_whitespace().map(str::to_lowercase).collect();
+        let words: Vec<AskedWord> =
+            text.split_whitespace().map(|word| self.asked_word(word)).collect();
         let mut found: BTreeMap<(bool, String), Tally> = BTreeMap::new();
         for candidate in self.candidates(text, scope)? {
             let is_near = self.is_near(candidate.row, scope);
             for turn in &candidate.turns {
                 let items = self.items_of(candidate.key, Some(*turn))?;
                 for (item, line, output) in outcomes(&items) {
-                    let lower = line.to_lowercase();
-                    let matching =
-                        words.iter().filter(|word| lower.contains(word.as_str())).count();
+                    let (lower, terms) = (line.to_lowercase(), self.terms_of(line));
+                    let matching = words.iter().filter(|word| word.is_in(&lower, &terms)).count();
                     if matching == 0 || candidate.row.undone.contains(turn) {
                         continue;
                     }
@@ -89,6 +96,31 @@ impl Past {
         Ok(habits
             .map(|tally| CommandHabit { sessions: tally.sessions.len() as u64, ..tally.habit })
             .collect())
+    }
+}
+
+/// A word of what is asked, as it stands and as it is searched by: `tests` is also `test`.
+struct AskedWord {
+    lower: String,
+    terms: Vec<String>,
+}
+
+impl AskedWord {
+    fn is_in(&self, lower: &str, terms: &[String]) -> bool {
+        let by_term = !self.terms.is_empty() && self.terms.iter().all(|term| terms.contains(term));
+        by_term || self.lower.len() >= WORD_BYTES_MIN && lower.contains(&self.lower)
+    }
+}
+
+impl Past {
+    fn asked_word(&self, word: &str) -> AskedWord {
+        AskedWord { lower: word.to_lowercase(), terms: self.terms_of(word) }
+    }
+
+    fn terms_of(&self, text: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        self.analyzer.terms(cut(text, LINE_BYTES_MAX), &mut |term, _| found.push(term.to_owned()));
+        found
     }
 }
 

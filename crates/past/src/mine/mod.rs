@@ -5,7 +5,6 @@
 //! turns; only `friction` reads all sessions of a time. Nothing is written, and the same past gives the same answer.
 
 mod brief;
-mod day;
 mod facts;
 mod failures;
 mod fixes;
@@ -21,12 +20,11 @@ use crate::browse::is_in_folder;
 use crate::catalog::{SessionKey, SessionRow};
 use crate::error::Result;
 use crate::limits::{MINED_TURNS_MAX, PREVIEW_BYTES_MAX};
-use crate::session::{ItemBody, PastItem};
 use crate::store::Past;
 use crate::words::{self, TurnFilter, WordsQuestion};
+use transcripts::session::{ItemBody, PastItem};
 
 pub use brief::SessionBrief;
-pub use day::{SessionSpan, TurnOutline, WorkSpan};
 pub use facts::{SessionFacts, facts};
 pub use failures::CommandFailure;
 pub use fixes::ErrorFix;
@@ -122,5 +120,5 @@ fn is_success(output: Option<&PastItem>) -> Option<bool> {
 /// The beginning of a text on one line.
 fn short(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    crate::cleaner::cut(&line, PREVIEW_BYTES_MAX).to_owned()
+    transcripts::cleaner::cut(&line, PREVIEW_BYTES_MAX).to_owned()
 }

@@ -9,13 +9,13 @@ use std::io::BufReader;
 
 use serde_json::Value;
 
-use crate::bounded_lines::{BoundedLines, SourceLine};
-use crate::counts::ReadCounts;
 use crate::error::Result;
-use crate::readers;
-use crate::session::PastAgent;
-use crate::surroundings::PastSurroundings;
 use crate::sweep;
+use transcripts::bounded_lines::{BoundedLines, SourceLine};
+use transcripts::counts::ReadCounts;
+use transcripts::readers;
+use transcripts::session::PastAgent;
+use transcripts::surroundings::PastSurroundings;
 
 /// Files of an agent that are looked at, the newest.
 const FILES_LOOKED_AT: usize = 20;

@@ -3,8 +3,8 @@
 //! What must stay true: numbers, paths, hashes, times and quoted names do not matter; the words do. A signature is made
 //! of an output that tells of an error, never of one that went well.
 
-use crate::digests;
-use crate::session::{ItemBody, PastItem};
+use transcripts::digests;
+use transcripts::session::{ItemBody, PastItem};
 
 /// Lines of one output that are looked at as errors.
 const LINES_MAX: usize = 8;

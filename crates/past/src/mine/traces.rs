@@ -2,11 +2,11 @@
 
 use super::{Candidate, WorkScope, citation, short};
 use crate::citation::TurnReference;
-use crate::cleaner::cut;
 use crate::error::Result;
-use crate::limits::SPAN_BYTES_MAX;
-use crate::session::{ItemBody, PastItem};
 use crate::store::Past;
+use transcripts::cleaner::cut;
+use transcripts::limits::SPAN_BYTES_MAX;
+use transcripts::session::{ItemBody, PastItem};
 
 /// A shorter line is in every file.
 const LINE_CHARS_MIN: usize = 4;

@@ -6,16 +6,16 @@
 //! looks for their middle.
 
 use foldhash::HashMap;
-use recall::analyze::{ANALYZER_VERSION, Analyzer};
-use recall::text::{FIELDS, FieldWeight, FieldWeights, TextField, impact};
+use text::analyze::{ANALYZER_VERSION, Analyzer};
+use text::index::{FIELDS, FieldWeight, FieldWeights, TextField, impact};
 
 use super::part::{DocumentRow, PartWriter, Posting, PostingList, SegmentName};
 use super::sketches::{self, SketchRows};
 use crate::assembler::SegmentObserver;
 use crate::catalog::SegmentRow;
-use crate::cleaner::cut;
 use crate::limits::{EDIT_WORDS_BYTES_MAX, OUTPUT_WORDS_BYTES_MAX, POSTINGS_MAX};
-use crate::session::{ItemBody, PastItem, SessionInfo, SessionKind};
+use transcripts::cleaner::cut;
+use transcripts::session::{ItemBody, PastItem, SessionInfo, SessionKind};
 
 const TITLE: TextField = TextField::TITLE;
 const ANSWER: TextField = TextField::CONTENT;
@@ -128,13 +128,24 @@ impl TermDictionary {
     /// The numbers of the terms of a word, behind those that `memo_numbers` has.
     fn analyzed(&mut self, analyzer: &Analyzer, word: &str) -> MemoRow {
         let start = self.memo_numbers.len();
-        let cut = cut(word, RUN_BYTES_MAX);
-        analyzer.terms(cut, &mut |term, _| {
+        analyzer.terms(word, &mut |term, _| {
             let number = self.number(term);
             self.memo_numbers.push(number);
         });
         let place = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
         MemoRow { start: place(start), length: place(self.memo_numbers.len() - start) }
+    }
+
+    /// Keeps the numbers of a word for the next time; when there are too many words it starts over.
+    fn remember(&mut self, word: &str, row: MemoRow) {
+        if word.len() > MEMO_WORD_BYTES_MAX {
+            self.memo_numbers.truncate(row.start as usize);
+        } else if self.memo.len() >= MEMO_WORDS_MAX {
+            self.memo.clear();
+            self.memo_numbers.clear();
+        } else {
+            self.memo.insert(word.into(), row);
+        }
     }
 
     fn numbers(&self, row: MemoRow) -> &[u32] {
@@ -219,24 +230,28 @@ impl WordsBuilder {
     }
 
     fn count(&mut self, field: TextField, text: &str) {
-        for word in text.split_ascii_whitespace() {
-            if let Some(row) = self.dictionary.memo.get(word) {
+        for run in text.split_ascii_whitespace() {
+            if let Some(row) = self.dictionary.memo.get(run) {
                 self.open.count(self.dictionary.numbers(*row), field);
                 continue;
             }
-            let row = self.dictionary.analyzed(&self.analyzer, word);
-            self.open.count(self.dictionary.numbers(row), field);
-            if word.len() > MEMO_WORD_BYTES_MAX {
-                self.dictionary.memo_numbers.truncate(row.start as usize);
-                continue;
+            // Signs around a word make many runs of few words.
+            let run = cut(run, RUN_BYTES_MAX);
+            match self.analyzer.clone().words(run) {
+                Some(words) => words.for_each(|word| self.count_word(field, word)),
+                None => self.count_word(field, run),
             }
-            if self.dictionary.memo.len() >= MEMO_WORDS_MAX {
-                self.dictionary.memo.clear();
-                self.dictionary.memo_numbers.clear();
-                continue;
-            }
-            self.dictionary.memo.insert(word.into(), row);
         }
+    }
+
+    fn count_word(&mut self, field: TextField, word: &str) {
+        if let Some(row) = self.dictionary.memo.get(word) {
+            self.open.count(self.dictionary.numbers(*row), field);
+            return;
+        }
+        let row = self.dictionary.analyzed(&self.analyzer, word);
+        self.open.count(self.dictionary.numbers(row), field);
+        self.dictionary.remember(word, row);
     }
 
     fn begin_document(&mut self) {
@@ -310,4 +325,33 @@ fn said<'t>(turn: &[&'t PastItem], is_child: bool) -> Vec<&'t str> {
     });
     let answers: Vec<&str> = answers.collect();
     sketches::passages(prompt, &answers)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use text::analyze::Language;
+
+    use super::*;
+
+    fn terms(analyzer: &Analyzer, text: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        analyzer.terms(text, &mut |term, _| found.push(term.to_owned()));
+        found
+    }
+
+    proptest! {
+        /// The memo is of words, and an index made with it has the terms that a question has.
+        #[test]
+        fn words_by_themselves_have_the_terms_of_their_run(
+            run in "[a-zA-Z0-9_./:@#+'(){}\\[\\]<>=,;!?\"`|&*-]{1,40}",
+            french in any::<bool>(),
+        ) {
+            let language = if french { Language::French } else { Language::English };
+            let analyzer = Analyzer::new(language);
+            let words = analyzer.words(&run).unwrap();
+            let by_word: Vec<String> = words.flat_map(|word| terms(&analyzer, word)).collect();
+            prop_assert_eq!(by_word, terms(&analyzer, &run));
+        }
+    }
 }

@@ -10,9 +10,9 @@ use minicbor::{Decode, Encode};
 
 use super::sketches::SketchRows;
 use super::{FOLDER, varint};
-use crate::digests::{self, Digest32};
 use crate::disk::PastDisk;
 use crate::error::{Error, Result};
+use transcripts::digests::{self, Digest32};
 
 const MAGIC: &[u8] = b"cortex words 3\n";
 /// Bytes of a block of terms before it is closed.

@@ -6,8 +6,8 @@
 
 use std::cmp::Reverse;
 
-use recall::analyze::ParsedQuestion;
-use recall::text::idf;
+use text::analyze::ParsedQuestion;
+use text::index::idf;
 
 use super::part::Part;
 use super::table::{TurnFilter, TurnTable};

@@ -10,7 +10,7 @@ use foldhash::{HashMap, HashMapExt as _};
 
 use super::part::Part;
 use crate::catalog::{SessionKey, SessionRow};
-use crate::digests::Digest32;
+use transcripts::digests::Digest32;
 
 /// No session, and no turn.
 const NONE: u32 = u32::MAX;

@@ -94,7 +94,10 @@ fn a_folder_and_everything_before_a_time_are_forgotten() {
     for request in [
         ForgetScope { folder: Some("/src/*".to_owned()), ..ForgetScope::default() },
         ForgetScope { before: Some(crate::histories::NOW), ..ForgetScope::default() },
-        ForgetScope { agent: Some(past::PastAgent::ClaudeCode), ..ForgetScope::default() },
+        ForgetScope {
+            agent: Some(transcripts::session::PastAgent::ClaudeCode),
+            ..ForgetScope::default()
+        },
     ] {
         let mut scene = with_canary();
         let dry = ForgetScope { dry_run: true, ..request.clone() };

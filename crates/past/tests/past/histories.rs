@@ -5,10 +5,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use past::{
-    Exclusion, MemoryTombstones, Past, PastSurroundings, ReadOutcome, ReadScope, ReadWorld,
-    Tombstones, TurnScope,
+    Exclusion, MemoryTombstones, Past, ReadOutcome, ReadScope, ReadWorld, Tombstones, TurnScope,
 };
 use serde_json::{Value, json};
+use transcripts::surroundings::PastSurroundings;
 
 use crate::fault_disk::FaultDisk;
 
@@ -39,7 +39,7 @@ impl Scene {
     }
 
     pub(crate) fn past(&self) -> Past {
-        Past::with_disk(Box::new(self.disk.clone()), recall::analyze::Language::English).unwrap()
+        Past::with_disk(Box::new(self.disk.clone()), text::analyze::Language::English).unwrap()
     }
 
     pub(crate) fn read(&self) -> ReadOutcome {

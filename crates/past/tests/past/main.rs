@@ -7,6 +7,7 @@ mod aider;
 mod fault_disk;
 mod fixtures;
 mod forgetting;
+mod forgetting_sequences;
 mod histories;
 mod reading;
 mod searching;

@@ -97,7 +97,7 @@ fn what_agents_delete_is_kept() {
 
 // past 25
 #[test]
-fn a_source_that_is_replaced_keeps_the_numbers_of_its_turns() {
+fn a_source_that_is_replaced_keeps_the_numbers_of_its_turns_and_marks_those_it_lacks() {
     let scene = Scene::new();
     let all = turns("a", 4);
     let path = scene.claude("s1", &all);
@@ -106,13 +106,23 @@ fn a_source_that_is_replaced_keeps_the_numbers_of_its_turns() {
     // Truncated, then grown to something else.
     std::fs::write(&path, text_of(&all[..5])).unwrap();
     scene.read();
-    assert_eq!(contents(&scene.past()), before);
+    let undone = |scene: &Scene| -> Vec<u32> {
+        let scope = past::TurnScope { reference: "claude-code:s1".into(), around: 0, work: false };
+        let turns = scene.past().show(&scope).unwrap().turns;
+        turns.iter().filter(|turn| turn.is_undone).map(|turn| turn.turn).collect()
+    };
+    let unmarked = |lines: Vec<String>| -> Vec<String> {
+        lines.iter().map(|line| line.replacen(" (undone)", "", 1)).collect()
+    };
+    assert_eq!(undone(&scene), [2, 3, 4]);
+    assert_eq!(unmarked(contents(&scene.past())), before);
     let mut other = all[..10].to_vec();
     other.push(asked("new-u", 50, "Something else?"));
     std::fs::write(&path, text_of(&other)).unwrap();
     let answer = scene.read();
     assert_eq!(answer.turns, 5);
-    let after = contents(&scene.past());
+    assert_eq!(undone(&scene), [3, 4], "the second turn is there again");
+    let after = unmarked(contents(&scene.past()));
     assert!(
         after.last().unwrap().starts_with("  5 ")
             && after.last().unwrap().contains("Something else?")
@@ -122,7 +132,7 @@ fn a_source_that_is_replaced_keeps_the_numbers_of_its_turns() {
     std::fs::create_dir_all(scene.path(".claude/projects/-elsewhere")).unwrap();
     std::fs::rename(&path, scene.path(".claude/projects/-elsewhere/s1.jsonl")).unwrap();
     scene.read();
-    assert_eq!(contents(&scene.past()), after);
+    assert_eq!(unmarked(contents(&scene.past())), after);
 }
 
 // past 15, 16
@@ -145,15 +155,19 @@ fn torn_long_and_strange_lines_cost_themselves() {
     assert_eq!((answer.turns, answer.agents["claude-code"].prompts), (3, 1));
 }
 
+// past 16
 #[cfg(unix)]
 #[test]
-fn links_and_pipes_are_not_followed() {
+fn links_and_pipes_are_named_and_not_followed() {
     let scene = Scene::new();
     let path = scene.claude("s1", &turns("a", 1));
     let folder = path.parent().unwrap();
     std::os::unix::fs::symlink(folder, folder.join("loop")).unwrap();
     std::os::unix::fs::symlink(&path, folder.join("again.jsonl")).unwrap();
-    assert_eq!(scene.read().sessions, 1);
+    let answer = scene.read();
+    assert_eq!(answer.sessions, 1);
+    let named = &answer.agents["claude-code"].unreadable;
+    assert!(named.len() == 1 && named[0].contains("again.jsonl"), "{named:?}");
 }
 
 // past 35
@@ -170,7 +184,8 @@ fn excluded_sessions_are_not_read() {
 // past 3
 #[test]
 fn variables_move_the_roots_and_missing_ones_are_no_error() {
-    use past::{HostSystem, PastSurroundings, readers};
+    use transcripts::readers;
+    use transcripts::surroundings::{HostSystem, PastSurroundings};
     let mut surroundings = PastSurroundings {
         home: "/home/a".into(),
         system: HostSystem::Linux,
@@ -239,4 +254,72 @@ proptest! {
         }
         prop_assert_eq!(contents(&steps.past()), contents(&once.past()));
     }
+}
+
+// past 6, 25: a log that was compressed is the same source, and nothing is kept only here
+#[test]
+fn a_compressed_log_is_the_same_source() {
+    let scene = Scene::new();
+    let lines = [
+        crate::histories::meta("0199c0de"),
+        crate::histories::line(
+            1,
+            "event_msg",
+            &json!({"type": "user_message", "message": "Which port?"}),
+        ),
+    ];
+    let plain = scene.codex("0199c0de", &lines);
+    scene.read();
+    let packed = zstd::encode_all(&std::fs::read(&plain).unwrap()[..], 3).unwrap();
+    std::fs::write(plain.with_extension("jsonl.zst"), packed).unwrap();
+    std::fs::remove_file(&plain).unwrap();
+    let answer = scene.read();
+    assert_eq!((answer.sessions, answer.turns), (1, 1));
+    let sessions = scene.past().sessions(&SessionScope::default()).sessions;
+    assert!(!sessions[0].is_kept_only_here);
+}
+
+// past 54: who follows finds a new session in a known folder, and in a new one, without looking through all
+#[test]
+fn a_new_session_is_found_by_the_time_of_its_folder() {
+    let scene = Scene::new();
+    scene.claude("s1", &turns("a", 1));
+    scene.read();
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    let now = i64::try_from(now.as_millis()).unwrap();
+    let follow = |now: i64| {
+        let surroundings = transcripts::surroundings::PastSurroundings::of_home(scene.home.path());
+        let mut world = past::ReadWorld {
+            surroundings: &surroundings,
+            exclusion: &scene.exclusion,
+            tombstones: &scene.tombstones,
+            now,
+            progress: &mut |_, _| {},
+        };
+        let scope = ReadScope { known_since: Some(now - 86_400_000), ..ReadScope::default() };
+        scene.past().read(&scope, &mut world).unwrap().changed_files
+    };
+    assert_eq!(follow(now), 0);
+    scene.claude("s2", &turns("b", 1));
+    scene.write(".claude/projects/-src-new/s3.jsonl", &text_of(&turns("c", 1)));
+    assert_eq!(follow(now + 3_600_000), 0, "a folder that rested is not looked through");
+    assert_eq!(follow(now), 2);
+    assert_eq!(follow(now), 0);
+}
+
+// past 41: whoever resumed every session twice has as many turns as without
+#[test]
+fn sessions_that_were_resumed_twice_add_no_turn() {
+    let (once, thrice) = (Scene::new(), Scene::new());
+    for session in ["s1", "s2", "s3"] {
+        let lines = turns(session, 4);
+        once.claude(session, &lines);
+        thrice.claude(session, &lines);
+        thrice.claude(&format!("{session}-resumed"), &lines);
+        let mut last = lines.clone();
+        last.extend(turns(&format!("{session}-later"), 1));
+        thrice.claude(&format!("{session}-again"), &last);
+    }
+    assert_eq!(once.read().turns, 12);
+    assert_eq!(thrice.read().turns, 12 + 3, "only what came after the copies");
 }

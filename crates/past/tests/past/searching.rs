@@ -1,7 +1,8 @@
 //! Turns are found by what was asked, answered and done; filters and forgetting hold.
 
-use past::{PastAgent, TurnQuestion, TurnScope};
+use past::{TurnQuestion, TurnScope};
 use serde_json::json;
+use transcripts::session::PastAgent;
 
 use crate::histories::{Scene, answered, asked, line, meta, result, text, tool, turns};
 

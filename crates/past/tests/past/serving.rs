@@ -1,39 +1,20 @@
 //! What hooks and the chronicle ask: a transcript since a place, the work of a stretch of time, a command that keeps
 //! failing.
 
-use past::{ItemBody, PastAgent, PastEvent, PastItem, WorkScope, read_transcript};
+use past::{WorkScope, read_transcript};
 use serde_json::json;
+use transcripts::cleaner::PastEvent;
+use transcripts::session::{ItemBody, PastAgent, PastItem};
 
-use crate::histories::{NOW, Scene, answered, asked, result, text, tool, turns};
+use crate::histories::{NOW, Scene, answered, asked, result, text, tool};
 
 #[test]
 fn the_agent_of_a_transcript_is_known_by_its_folder() {
     let scene = Scene::new();
     let path = scene.codex("T1", &[]);
-    let surroundings = past::PastSurroundings::of_home(scene.home.path());
+    let surroundings = transcripts::surroundings::PastSurroundings::of_home(scene.home.path());
     assert_eq!(past::agent_of(&path, &surroundings), Some(PastAgent::Codex));
     assert_eq!(past::agent_of(&scene.path("notes.jsonl"), &surroundings), None);
-}
-
-// past 66
-#[test]
-fn the_work_of_a_stretch_of_time_is_its_turns() {
-    let scene = Scene::new();
-    scene.claude("s1", &turns("a", 5));
-    scene.claude("s2", &turns("b", 2));
-    scene.read();
-    let past = scene.past();
-    let all = past.span(0, NOW).unwrap();
-    let counts: Vec<usize> = all.sessions.iter().map(|session| session.turns.len()).collect();
-    assert_eq!((counts, all.left_out), (vec![5, 2], 0));
-    let third = &all.sessions[0].turns[2];
-    assert_eq!(third.reference, "claude-code:s1#3");
-    assert_eq!(third.commands, [("make part3".to_owned(), Some(true))]);
-    assert!(third.prompt.contains("part3") && third.answer.contains("fast now"));
-    let part = past.span(third.at, third.at + 60_000).unwrap();
-    assert_eq!(part.sessions.len(), 1);
-    assert_eq!(part.sessions[0].turns, std::slice::from_ref(third));
-    assert_eq!(past.span(0, 1).unwrap(), past::WorkSpan::default());
 }
 
 fn ran(id: &str, minute: u32, line: &str, said: &str, fails: bool) -> Vec<serde_json::Value> {

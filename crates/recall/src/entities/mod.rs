@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 
 pub use rows::{EntityCount, list};
 
-use crate::analyze::fold;
+use text::analyze::fold;
 
 /// The most entities one memory has; what comes first in the text is kept.
 pub const MAX_ENTITIES: usize = 256;

@@ -31,7 +31,7 @@ impl AskedGroup {
 
 /// The names of the columns.
 pub fn features_head() -> String {
-    let mut head = "question\tkind\tgroup\tasked\tcategory\tgolds\tlabel".to_owned();
+    let mut head = "question\tkind\tgroup\tasked\tcategory\tgolds\tlabel\tmemory".to_owned();
     for feature in Feature::ALL {
         head.push('\t');
         head.push_str(feature.name());
@@ -55,15 +55,16 @@ pub fn features_of<'n>(
     let mut out = String::new();
     for hit in hits {
         let Some(signals) = &hit.signals else { continue };
-        let is_gold =
-            name(hit.id.get()).is_some_and(|name| relevant.is_some_and(|r| r.contains(name)));
+        let memory = name(hit.id.get());
+        let is_gold = memory.is_some_and(|name| relevant.is_some_and(|r| r.contains(name)));
         let (id, category) = (&question.id, question.category());
         // Writing to a text cannot fail.
         let _ = write!(
             out,
-            "{id}\t{kind}\t{group}\t{}\t{category}\t{golds}\t{}",
+            "{id}\t{kind}\t{group}\t{}\t{category}\t{golds}\t{}\t{}",
             asked.name(),
-            u8::from(is_gold)
+            u8::from(is_gold),
+            memory.map_or("", String::as_str)
         );
         for value in signals.0 {
             // Writing to a text cannot fail.

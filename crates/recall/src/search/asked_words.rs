@@ -3,7 +3,7 @@
 use super::context::SearchContext;
 use super::retrievers::TERM_WEIGHT;
 use crate::error::Result;
-use crate::text::{TextSearch, idf};
+use text::index::{TextSearch, idf};
 
 /// What a question asks for, and how much of it no memory has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

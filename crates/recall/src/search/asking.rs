@@ -5,7 +5,7 @@
 //! question is left out before its words are looked for. What must stay true: a question that asks for one thing is
 //! left as it is, and a topic is never empty.
 
-use crate::analyze::fold;
+use text::analyze::fold;
 
 /// Words by which somebody speaks of themselves. Those that mean something else in another language are not among them.
 const OF_ASKER: [&str; 25] = [

@@ -6,8 +6,8 @@ use kernel::store::View;
 
 use super::fusion::Arm;
 use super::{LIMIT_MAX, SearchQuery};
-use crate::analyze::{Analyzer, ParsedQuestion};
 use crate::columns::IndexCache;
+use text::analyze::{Analyzer, ParsedQuestion};
 
 /// One question, whoever asks it, and the state that it is asked of.
 #[derive(Clone, Copy)]

@@ -15,8 +15,8 @@ use crate::doc_meta::DocMetaView;
 use crate::error::Result;
 use crate::ids::Ids;
 use crate::model_codes::ModelCodes;
-use crate::text::TextSearch;
 use crate::vectors::Codes;
+use text::index::TextSearch;
 
 /// Filters, columns and former versions: what every retriever works on.
 pub(super) struct Corpus<'a> {

@@ -7,7 +7,7 @@ use super::context::SearchContext;
 use super::fusion::Arm;
 use crate::embedding::{DIMS, Embedder, Embedding, MaxSim, StaticEmbedder, UNKNOWN};
 use crate::error::Result;
-use crate::text::{TextSearch, idf};
+use text::index::{TextSearch, idf};
 
 /// Words of a question that look for their match one by one, the rarest. Each costs a similarity to every token of the
 /// model: a question of a hundred kilobytes would take gigabytes.

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use kernel::memory::Millis;
 
 use crate::passages::Passages;
-use crate::text::WordMatch;
+use text::index::WordMatch;
 
 /// Names under which a person speaks with an assistant, folded.
 const PERSONS: [&str; 5] = ["user", "human", "me", "customer", "caller"];
@@ -31,6 +31,18 @@ impl SpeakerRole {
             _ => SpeakerRole::Other,
         }
     }
+}
+
+/// What is said in a memory, as far as it moves the memory among the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Saying {
+    #[default]
+    Other,
+    /// The question speaks of who asks it, and this is what an assistant said to them.
+    SaidBack,
+    /// Somebody who is no assistant says what is always or never to be done. What nobody says, like the message of a
+    /// commit, is none.
+    Rule,
 }
 
 /// A score of a memory and of the turns before and after it, without a share of each other.
@@ -69,8 +81,7 @@ pub(super) struct Evidence {
     pub(super) role: SpeakerRole,
     /// It ends in a question mark.
     pub(super) asks: bool,
-    /// The question speaks of who asks it, and this is what an assistant said to them.
-    pub(super) said_back: bool,
+    pub(super) saying: Saying,
     /// The question names somebody else who speaks.
     pub(super) of_another: bool,
     pub(super) happened: Millis,

@@ -5,9 +5,10 @@
 
 use std::fmt;
 
+use super::evidence::Saying;
 use super::scoring::Candidate;
 use crate::error::{Error, Result};
-use crate::text::log2;
+use text::index::log2;
 
 /// The largest weight that can be asked for, in hundredths.
 const WEIGHT_MAX: u32 = 10_000;
@@ -20,6 +21,10 @@ const LONG_LOSS: u64 = ONE * 6 / 100;
 /// What the words of an assistant lose where the question speaks of who asks it, on the same scale. In talks with an
 /// assistant the person says what is so, and the assistant says it again at length.
 const SAID_BACK_LOSS: u64 = ONE * 7 / 100;
+
+/// What a rule that somebody stated gains, on the same scale: it goes with every question about its topic, though it
+/// answers none.
+const RULE_GAIN: u64 = ONE * 15 / 100;
 
 /// What the best candidate has on the scale of an arm.
 pub(super) const ONE: u64 = 1_000_000;
@@ -173,8 +178,12 @@ impl<'c> Fusion<'c> {
             let sum: u64 = arms
                 .map(|((arm, scale), weight)| scale.place(raw(candidate, *arm)) * u64::from(weight))
                 .sum();
-            let said_back = if candidate.evidence.said_back { SAID_BACK_LOSS } else { 0 };
-            (sum / most).saturating_sub(long(candidate.evidence.length) + said_back)
+            let (gain, loss) = match candidate.evidence.saying {
+                Saying::Other => (0, 0),
+                Saying::SaidBack => (0, SAID_BACK_LOSS),
+                Saying::Rule => (RULE_GAIN, 0),
+            };
+            (sum / most + gain).saturating_sub(long(candidate.evidence.length) + loss).min(ONE)
         };
         let mut ranked: Vec<_> = self.candidates.iter().map(|c| (c, score(c))).collect();
         ranked.sort_by_key(|(candidate, score)| (std::cmp::Reverse(*score), candidate.id));

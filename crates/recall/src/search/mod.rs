@@ -19,12 +19,14 @@ mod former;
 mod fusion;
 mod meaning;
 mod near;
+mod neighbours;
 mod order;
 mod passage_reader;
 mod phrases;
 mod preview;
 mod ranking;
 mod retrievers;
+mod rules;
 mod scoring;
 mod sessions;
 mod signals;
@@ -40,11 +42,11 @@ use kernel::grants::Gate;
 use kernel::memory::{Body, Head, MemoryId, MemoryType, Millis, PAGE_KIND, Scope, Usage, Version};
 use kernel::render::Form;
 
-use crate::analyze::fold;
 use crate::columns::IndexCache;
 use crate::error::{Error, Result};
 use crate::language;
 use crate::ranker::{AnswerEstimate, FeatureRow};
+use text::analyze::fold;
 
 use context::SearchContext;
 use filter::{MemoryFilter, MemoryRow};

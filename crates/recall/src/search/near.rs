@@ -15,8 +15,8 @@ use crate::columns::IndexCache;
 use crate::embedding;
 use crate::error::Result;
 use crate::segments;
-use crate::text::TextSearch;
 use crate::vectors::Codes;
+use text::index::TextSearch;
 
 /// Memories that are compared.
 const COMPARED_MAX: usize = 24;

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::filter::MemoryRow;
-use crate::analyze::{Analyzer, ParsedQuestion};
+use text::analyze::{Analyzer, ParsedQuestion};
 
 /// Does the memory hold all phrases of the question, and nothing that it excludes?
 pub(super) fn fits(analyzer: &Analyzer, question: &ParsedQuestion, row: &MemoryRow) -> bool {

@@ -1,7 +1,7 @@
 //! The passage of a text that answers best, cut to a few lines.
 
-use crate::analyze::{Analyzer, Language, ParsedQuestion};
 use crate::word_terms::{SharedWordTerms, WordTerms};
+use text::analyze::{Analyzer, Language, ParsedQuestion};
 
 /// Characters of a preview.
 const PREVIEW_CHARS: usize = 300;

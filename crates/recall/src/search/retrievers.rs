@@ -22,7 +22,7 @@ use super::scoring::{Candidate, Scorer};
 use super::sessions::Sessions;
 use crate::entities;
 use crate::error::Result;
-use crate::text::{TextSearch, WordMatch, idf};
+use text::index::{TextSearch, WordMatch, idf};
 
 /// Memories that count as naming one thing; of a name in more of them the newest. What so many name tells little apart.
 const NAMING_MAX: usize = 800;

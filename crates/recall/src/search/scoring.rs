@@ -7,16 +7,18 @@ use super::asking::is_of_asker;
 use super::corpus::Corpus;
 use super::dates::DateWords;
 use super::dense_question::DenseQuestion;
-use super::evidence::{Evidence, NeighbourScores, SpeakerRole, TokenMatch, pairs_met};
+use super::evidence::{Evidence, NeighbourScores, Saying, SpeakerRole, TokenMatch, pairs_met};
 use super::fusion::Arm;
 use super::meaning::Meaning;
+use super::neighbours::{Neighbours, smooth};
 use super::passage_reader::CandidateRow;
 use super::ranking::Rankings;
-use super::sessions::{Sessions, smooth};
+use super::rules;
+use super::sessions::Sessions;
 use crate::embedding::{MaxSim, SIM_ONE};
 use crate::error::Result;
 use crate::passages::Passages;
-use crate::text::WordMatch;
+use text::index::WordMatch;
 
 /// Similarity of a token with itself; the table's rounding may take a little.
 const SAME: i64 = SIM_ONE - SIM_ONE / 64;
@@ -68,8 +70,8 @@ impl<'a> Scorer<'a> {
         dense: &'a DenseQuestion,
         sessions: Sessions<'a>,
     ) -> Scorer<'a> {
-        let text = &corpus.context.query.text;
-        let (dates, of_asker) = (DateWords::of(text), is_of_asker(text));
+        let (text, now) = (&corpus.context.query.text, corpus.context.now);
+        let (dates, of_asker) = (DateWords::of(text, now), is_of_asker(text));
         let (interaction, pairs, named) = (dense.interaction(), &dense.pairs, BTreeSet::new());
         Scorer { corpus, rankings, meaning, interaction, pairs, sessions, dates, of_asker, named }
     }
@@ -84,10 +86,10 @@ impl<'a> Scorer<'a> {
             let tokens = rows.iter().flat_map(|row| row.passages.passages().flatten());
             self.interaction.learn(tokens.copied().map(u32::from));
         }
-        let neighbours: Vec<[Option<u64>; 2]> =
+        let neighbours: Vec<Neighbours<u64>> =
             rows.iter().map(|row| self.sessions.neighbours(row.id)).collect();
         self.meaning.learn(rows.iter().map(|row| row.id))?;
-        self.meaning.learn(neighbours.iter().flatten().flatten().copied())?;
+        self.meaning.learn(neighbours.iter().flat_map(Neighbours::iter))?;
         let asked = &self.corpus.context.question.surface;
         let speakers = rows.iter().flat_map(|row| &row.passages.speakers);
         self.named = speakers.filter(|name| asked.contains(name)).cloned().collect();
@@ -95,7 +97,8 @@ impl<'a> Scorer<'a> {
         let whole = self.meaning.whole(&ids)?;
         let mut candidates = Vec::with_capacity(rows.len());
         for (place, (row, neighbours)) in rows.iter().zip(neighbours).enumerate() {
-            let mut candidate = self.score_row(row, neighbours)?;
+            let replies = neighbours.before.is_some_and(|before| replies(rows, row, before));
+            let mut candidate = self.score_row(row, neighbours, replies)?;
             candidate.evidence.whole = whole[place];
             candidate.evidence.matched = matched[place];
             candidates.push(candidate);
@@ -110,16 +113,17 @@ impl<'a> Scorer<'a> {
     fn score_row(
         &mut self,
         row: &CandidateRow<'_>,
-        neighbours: [Option<u64>; 2],
+        neighbours: Neighbours<u64>,
+        replies: bool,
     ) -> Result<Candidate> {
         let (id, words, meaning) = (row.id, &self.rankings.words, self.meaning);
-        let [before, after] = neighbours.map(|id| id.map(|id| meaning.score(id)).transpose());
-        let (near, nearby) = (meaning.score(id)?, [before?, after?]);
-        let (said, saidby) = (words.of(id), neighbours.map(|id| id.map(|id| words.of(id))));
-        let around = |own: u64, [before, after]: [Option<u64>; 2]| NeighbourScores {
+        let nearby = neighbours.map(|id| meaning.score(id)).transpose()?;
+        let (near, said) = (meaning.score(id)?, words.of(id));
+        let saidby = neighbours.map(|id| words.of(id));
+        let around = |own: u64, scores: Neighbours<u64>| NeighbourScores {
             own,
-            before: before.unwrap_or(0),
-            after: after.unwrap_or(0),
+            before: scores.before.unwrap_or(0),
+            after: scores.after.unwrap_or(0),
         };
         let happened = row.passages.happened.unwrap_or(row.meta.created);
         let (interaction, tokens) = self.interaction(row);
@@ -134,8 +138,8 @@ impl<'a> Scorer<'a> {
             tokens,
             length: row.passages.passages().map(|tokens| tokens.len() as u64).sum(),
             role,
-            said_back: self.of_asker && role == SpeakerRole::Assistant,
-            asks: row.passages.passages().last().and_then(<[u16]>::last) == Some(&QUESTION_MARK),
+            saying: self.saying(&row.passages, role),
+            asks: asks(&row.passages),
             of_another: !self.named.is_empty() && !is_named,
             happened,
             session: number.zip(place).map(|(number, (at, all))| (number, at, all)),
@@ -143,8 +147,8 @@ impl<'a> Scorer<'a> {
         };
         Ok(Candidate {
             id,
-            words: smooth(said, saidby),
-            meaning: smooth(near, nearby),
+            words: smooth(said, saidby, replies),
+            meaning: smooth(near, nearby, replies),
             by_model: meaning.by_model(id).is_some(),
             interaction,
             session: 0,
@@ -154,6 +158,16 @@ impl<'a> Scorer<'a> {
             entities: self.rankings.entities.of(id),
             evidence,
         })
+    }
+
+    fn saying(&self, passages: &Passages, role: SpeakerRole) -> Saying {
+        match role {
+            SpeakerRole::Assistant if self.of_asker => Saying::SaidBack,
+            SpeakerRole::Assistant => Saying::Other,
+            _ if passages.speakers.is_empty() => Saying::Other,
+            _ if passages.passages().any(rules::states) => Saying::Rule,
+            _ => Saying::Other,
+        }
     }
 
     /// How well the best passage answers word for word: a long text has a match for every word, but not in one place.
@@ -189,6 +203,20 @@ impl<'a> Scorer<'a> {
         let boost = context.query.boost.as_ref().map_or(0, |boost| boost.of(&passages.speakers));
         (u64::from(named) * 1_000).max(boost)
     }
+}
+
+/// Whether a memory ends in a question mark.
+fn asks(passages: &Passages) -> bool {
+    passages.passages().last().and_then(<[u16]>::last) == Some(&QUESTION_MARK)
+}
+
+/// Whether the turn before is a candidate, asks, and somebody else's.
+fn replies(rows: &[CandidateRow<'_>], row: &CandidateRow<'_>, before: u64) -> bool {
+    let found = rows.binary_search_by_key(&before, |other| other.id).ok();
+    found.is_some_and(|place| {
+        let before = &rows[place].passages;
+        asks(before) && before.speakers != row.passages.speakers
+    })
 }
 
 /// Keeps the better of each.

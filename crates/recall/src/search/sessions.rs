@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::corpus::Corpus;
 use super::fusion::ONE;
+use super::neighbours::Neighbours;
 use crate::embedding::{MaxSim, SIM_ONE};
 
 /// Turns of a session that count for what the session is about.
@@ -99,15 +100,19 @@ impl<'a> Sessions<'a> {
         self.session_of.get(&id).map_or(0, |session| self.all[*session].score.sum)
     }
 
-    /// The turns before and after, if they may be in the answer.
-    pub(super) fn neighbours(&self, id: u64) -> [Option<u64>; 2] {
-        let Some(session) = self.session_of.get(&id) else { return [None, None] };
+    /// The turns around a memory, if they may be in the answer.
+    pub(super) fn neighbours(&self, id: u64) -> Neighbours<u64> {
+        let Some(session) = self.session_of.get(&id) else { return Neighbours::default() };
         let session = &self.all[*session];
         let members = session.members.get_or_init(|| self.corpus.docs.members(session.name));
         let at = members.partition_point(|other| *other < id);
-        let before = members[..at].iter().rev().copied().find(|id| self.corpus.admits(*id));
+        let mut before = members[..at].iter().rev().copied().filter(|id| self.corpus.admits(*id));
         let rest = members.get(at + 1..).unwrap_or_default();
-        [before, rest.iter().copied().find(|id| self.corpus.admits(*id))]
+        Neighbours {
+            before: before.next(),
+            earlier: before.next(),
+            after: rest.iter().copied().find(|id| self.corpus.admits(*id)),
+        }
     }
 
     /// How many turns of its session came before a memory, and how many the session has.
@@ -125,7 +130,8 @@ impl<'a> Sessions<'a> {
     /// Adds the neighbours of some memories to `ids`.
     pub(super) fn bring_neighbours(&mut self, leaders: &[u64], ids: &mut BTreeSet<u64>) {
         for id in leaders {
-            for neighbour in self.neighbours(*id).into_iter().flatten() {
+            let Neighbours { before, after, .. } = self.neighbours(*id);
+            for neighbour in [before, after].into_iter().flatten() {
                 if ids.insert(neighbour) {
                     self.add(neighbour);
                 }
@@ -144,11 +150,4 @@ impl SessionScore {
         turns.sort_unstable_by(|a, b| b.cmp(a));
         sum(&turns[..BEST_TURNS])
     }
-}
-
-/// A score with a share of the scores of the neighbours in the session.
-pub(super) fn smooth(own: u64, [before, after]: [Option<u64>; 2]) -> u64 {
-    own.saturating_mul(100)
-        .saturating_add(before.unwrap_or(0).saturating_mul(45))
-        .saturating_add(after.unwrap_or(0).saturating_mul(30))
 }

@@ -11,7 +11,7 @@ use super::scoring::Candidate;
 use crate::embedding;
 use crate::embedding::SIM_ONE;
 use crate::ranker::{Feature, FeatureRow};
-use crate::text::log2;
+use text::index::log2;
 
 /// The largest impact that a term can have on a text.
 const IMPACT_MAX: u64 = 255;

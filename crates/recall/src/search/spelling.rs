@@ -7,10 +7,10 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use super::context::SearchContext;
-use crate::analyze::{Analyzer, ParsedQuestion};
 use crate::embedding::StaticEmbedder;
 use crate::error::Result;
-use crate::text::TextSearch;
+use text::analyze::{Analyzer, ParsedQuestion};
+use text::index::TextSearch;
 
 /// Letters of a word that may be mistyped. Of shorter ones too many words are one letter away; longer ones nobody
 /// types.

@@ -100,6 +100,7 @@ fn nothing_is_left(flush_docs: u32) {
             assert!(found.hits.iter().all(|hit| !hit.preview.contains("xylograph")));
         }
     }
+    twice.scrubbed();
     assert!((VECTORS..=TOKENS).all(|prefix| row(&twice, prefix, secret).is_none()));
     assert_eq!(row_count(&twice, BLOCKS) > 0, flush_docs < 30);
     assert!(!traces.iter().any(|trace| on_disk(trace)), "its vectors and tokens are gone");
@@ -110,5 +111,23 @@ fn nothing_is_left(flush_docs: u32) {
         assert!(!dump(&twice.warm).iter().any(|((_, k), v)| holds(k, word) || holds(v, word)));
     }
     twice.agree("after the erasure");
+    assert_clean(&twice.warm);
+}
+
+// The entry that erases may be the one that moves rows into a block: they are not moved.
+#[test]
+fn an_erasure_that_fills_a_block_leaves_nothing_in_it() {
+    // Blocks of fifteen entries.
+    let twice = Twice::open_with(&Disk::new(), hooks_flushed_after(1));
+    for n in 1..=14u64 {
+        twice.warm.write(stamp(1), fact(n, &format!("note {n}"), "an ordinary text")).unwrap();
+    }
+    twice.store.hold(true);
+    let erased = twice.warm.erase(stamp(2), removal(5)).unwrap().seq;
+    assert_eq!((erased, row_count(&twice, BLOCKS)), (15, 1));
+    let before = twice.agree("erased");
+    twice.store.hold(false);
+    twice.scrubbed();
+    crate::support::assert_same(&twice.agree("scrubbed"), &before, "by the scrub");
     assert_clean(&twice.warm);
 }

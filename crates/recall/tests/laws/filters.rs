@@ -7,12 +7,12 @@ use kernel::grants::Gate;
 use kernel::journal::HeadPatch;
 use kernel::memory::{Head, MemoryType, Millis, Scope};
 use kernel::{Reading, Submission};
-use recall::analyze::Memo;
 use recall::document::document;
 use recall::search::{ArmWeights, SearchQuery, search};
-use recall::text::{FIELDS, idf, impact};
 use testkit::Disk;
 use testkit::build::{at, body, id, removal, salt, stamp};
+use text::analyze::Memo;
+use text::index::{FIELDS, idf, impact};
 
 use crate::support::{Twice, analyzer, ids};
 
@@ -134,11 +134,7 @@ impl Reference {
                 let counts = terms.get(*term)?;
                 Some(
                     16 * rarity
-                        * u64::from(impact(
-                            &recall::text::FieldWeights::default(),
-                            lengths,
-                            counts,
-                        )),
+                        * u64::from(impact(&text::index::FieldWeights::default(), lengths, counts)),
                 )
             };
             let score: u64 = asked.iter().filter_map(worth).sum();

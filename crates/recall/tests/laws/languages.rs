@@ -2,11 +2,11 @@
 
 use kernel::Submission;
 use kernel::command::Command;
-use recall::analyze::Language;
 use recall::language::{change, language};
 use recall::search::{ArmWeights, SearchQuery};
 use testkit::Disk;
 use testkit::build::{assert_clean, fact, removal, stamp};
+use text::analyze::Language;
 
 use crate::support::{Twice, ask, ids};
 

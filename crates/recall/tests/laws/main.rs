@@ -12,4 +12,5 @@ mod languages;
 mod moments;
 mod odd_questions;
 mod past;
+mod scrubs;
 mod support;

@@ -1,17 +1,18 @@
 //! An actor seen twice: with what recall keeps in memory, and without. And a look at every moment of a commit.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
 
 use kernel::hook::JournalHook;
 use kernel::memory::{Body, Event, Fields, MemoryType, Millis};
 use kernel::store::{EngineOptions, FreshCopy, RedbStorage, Storage, StoreReader, WriteSet};
 use kernel::{Cortex, HookFactory, Options, Reading, Result};
 use recall::RecallHook;
-use recall::analyze::{Analyzer, Language};
 use recall::search::{SearchOutcome, SearchQuery, search};
-use recall::text::IndexSettings;
 use testkit::Disk;
 use testkit::build::{ada, at, body};
+use text::analyze::{Analyzer, Language};
+use text::index::IndexSettings;
 
 pub(crate) fn analyzer() -> Analyzer {
     Analyzer::new(Language::English)
@@ -30,6 +31,8 @@ pub(crate) enum Moment {
     Sealed,
     /// Readers see it; the hooks do not know yet.
     Durable,
+    /// Readers see rows that were made again, as of the same entry; the hooks do not know yet.
+    Swapped,
 }
 
 type Look = Box<dyn FnMut(Moment) -> Result<()> + Send>;
@@ -39,6 +42,9 @@ type Look = Box<dyn FnMut(Moment) -> Result<()> + Send>;
 pub(crate) struct Watched {
     inner: RedbStorage,
     look: Mutex<Option<Look>>,
+    /// True: whoever wants to make everything again has to wait.
+    is_held: Mutex<bool>,
+    freed: Condvar,
 }
 
 impl std::fmt::Debug for Watched {
@@ -60,6 +66,12 @@ impl Watched {
     pub(crate) fn unwatch(&self) {
         *self.look.lock().unwrap() = None;
     }
+
+    /// Lets nobody begin to make everything again, or everybody.
+    pub(crate) fn hold(&self, is_held: bool) {
+        *self.is_held.lock().unwrap() = is_held;
+        self.freed.notify_all();
+    }
 }
 
 impl Storage for Watched {
@@ -74,11 +86,14 @@ impl Storage for Watched {
     }
 
     fn begin_copy(&self) -> Result<FreshCopy> {
+        let held = self.is_held.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(self.freed.wait_while(held, |is_held| *is_held));
         self.inner.begin_copy()
     }
 
     fn replace_by(&self, copy: FreshCopy) -> Result<()> {
-        self.inner.replace_by(copy)
+        self.inner.replace_by(copy)?;
+        self.at(Moment::Swapped)
     }
 
     fn rewrite(&self) -> Result<()> {
@@ -156,13 +171,25 @@ impl Twice {
     pub(crate) fn open_with(disk: &Disk, hooks: HookFactory) -> Twice {
         let engine = EngineOptions::default();
         let inner = RedbStorage::open(disk.medium(), engine, || kernel::birth(&ada())).unwrap();
-        let store = Arc::new(Watched { inner, look: Mutex::default() });
+        let store = Arc::new(Watched {
+            inner,
+            look: Mutex::default(),
+            is_held: Mutex::default(),
+            freed: Condvar::new(),
+        });
         let options = Options { hooks, ..Options::default() };
         let storage = Arc::<Watched>::clone(&store);
         let warm = Arc::new(Cortex::with_storage(storage, &ada(), options).unwrap());
         let second = Arc::new(Second(Arc::clone(&store)));
         let cold = Cortex::with_storage(second, &ada(), Options::default()).unwrap();
         Twice { cold: Arc::new(cold), warm, store }
+    }
+
+    /// Waits until what was erased is gone from every row.
+    #[track_caller]
+    pub(crate) fn scrubbed(&self) {
+        let is_done = self.warm.wait_for_scrub(Duration::from_mins(5));
+        assert!(is_done, "{:?}", self.warm.scrub_state());
     }
 
     /// Both give the same answers; returns them.

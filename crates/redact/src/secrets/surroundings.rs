@@ -26,6 +26,10 @@ enum Judge {
     /// Letters and digits in it.
     Mixed,
     Random,
+    /// Random, and a hash counts too: in this place it is a secret's.
+    RandomOrHash,
+    /// Forty random characters of all sorts, of which no part is a word: nothing around it says what it is.
+    Bare,
 }
 
 struct Place {
@@ -39,6 +43,9 @@ fn place(signs: &'static [&'static str], kind: &'static str, judge: Judge, patte
     let pattern = Regex::new(pattern).expect("the patterns of this file are valid");
     Place { signs, kind, judge, pattern }
 }
+
+/// Forty characters of base64, on their own.
+const AWS_SECRET: &str = r"(?:^|[^A-Za-z0-9/+=_.-])([A-Za-z0-9/+]{40})(?:[^A-Za-z0-9/+=_-]|$)";
 
 static PLACES: LazyLock<Vec<Place>> = LazyLock::new(|| {
     vec![
@@ -82,7 +89,7 @@ static PLACES: LazyLock<Vec<Place>> = LazyLock::new(|| {
         place(
             &["ookie"],
             "cookie",
-            Judge::Random,
+            Judge::RandomOrHash,
             r"(?i)\bcookie['\x22]?:[^\n]{0,2000}?[\w.-]{1,60}=([A-Za-z0-9%._~+/=-]{16,})",
         ),
         place(
@@ -91,11 +98,19 @@ static PLACES: LazyLock<Vec<Place>> = LazyLock::new(|| {
             Judge::Mixed,
             r#"\b[A-Z][A-Z0-9_]{1,60}_(?:TOKEN|SECRET|KEY|PASSWD|PASSWORD|PAT)=["']?([A-Za-z0-9_+/=.~-]{8,})"#,
         ),
+        place(&["aws", "AWS", "AKIA", "ASIA"], "aws-secret", Judge::Random, AWS_SECRET),
+        place(&["/", "+"], "aws-secret", Judge::Bare, AWS_SECRET),
         place(
-            &["aws", "AWS", "AKIA", "ASIA"],
-            "aws-secret",
+            &["\"auth\""],
+            "password",
             Judge::Random,
-            r"(?:^|[^A-Za-z0-9/+=_.-])([A-Za-z0-9/+]{40})(?:[^A-Za-z0-9/+=_-]|$)",
+            r#""auth"\s{0,4}:\s{0,4}"([A-Za-z0-9+/]{16,}={0,2})""#,
+        ),
+        place(
+            &[":5432:", ":*:"],
+            "password",
+            Judge::Any,
+            r"(?m)^[a-zA-Z0-9.*-]+:(?:5432|\*):[a-zA-Z0-9_*-]+:[a-zA-Z0-9_*-]+:(\S{4,})$",
         ),
     ]
 });
@@ -142,12 +157,14 @@ fn is_secret(judge: Judge, value: &str) -> bool {
             digits && letters && !is_prose(value) && !value.contains("..") && !is_path(value)
         }
         Judge::Random => is_random(value) && !is_hexadecimal(value),
+        Judge::RandomOrHash => is_random(value),
+        Judge::Bare => is_random(value) && is_of_all_sorts(value),
     }
 }
 
 /// Words that stand where a value would.
 fn is_type(value: &str) -> bool {
-    const WORDS: [&str; 34] = [
+    const WORDS: [&str; 67] = [
         "string",
         "boolean",
         "number",
@@ -182,9 +199,56 @@ fn is_type(value: &str) -> bool {
         "visible",
         "hidden",
         "needed",
+        "updated",
+        "rejected",
+        "leaked",
+        "mandatory",
+        "entered",
+        "deleted",
+        "removed",
+        "generated",
+        "provided",
+        "specified",
+        "validated",
+        "accepted",
+        "printed",
+        "logged",
+        "ignored",
+        "unchanged",
+        "compared",
+        "verified",
+        "shared",
+        "revoked",
+        "disabled",
+        "enabled",
+        "longer",
+        "shorter",
+        "identical",
+        "falsch",
+        "korrekt",
+        "gesetzt",
+        "geändert",
+        "gespeichert",
+        "erforderlich",
+        "ungültig",
+        "abgelaufen",
     ];
     let lower = value.to_lowercase();
     WORDS.contains(&lower.as_str()) || lower.starts_with("option<") || lower.starts_with("z.")
+}
+
+/// Small and large letters and digits mixed throughout, as no path, no name and no word is.
+fn is_of_all_sorts(value: &str) -> bool {
+    let is_word = |part: &str| {
+        let bare = part.trim_end_matches(|c: char| c.is_ascii_digit());
+        let small = bare.chars().skip(1).filter(char::is_ascii_lowercase).count();
+        bare.len() >= 3 && small + 1 >= bare.len()
+    };
+    let count = |is: fn(&char) -> bool| value.chars().filter(is).count();
+    count(char::is_ascii_uppercase) >= 8
+        && count(char::is_ascii_lowercase) >= 8
+        && count(char::is_ascii_digit) >= 2
+        && !value.split(['/', '+']).any(is_word)
 }
 
 fn is_path(value: &str) -> bool {
@@ -247,6 +311,10 @@ mod tests {
             ("sshpass -p {} ssh host", "letmein"),
             ("machine x.example login ann password {}", "opensesame"),
             ("Cookie: lang=de; session={}", random(32).as_str()),
+            ("> cookie: sid={}", "9b0e1f6c2d8a4735b1c0de42f7a96358"),
+            ("this one works: {}", "wJ4lrXUtnF9MI/K7MD2NG/bPxRf8CYbGfKFI6mAe"),
+            ("\"auth\": \"{}\"", "YW5uOnN3b3JkZmlzaDc3OTk="),
+            ("db.example:5432:shop:ann:{}", "swordfish"),
             ("X_API_KEY={}", "550e8400-e29b-41d4-a716-446655440000"),
             ("DEPLOY_TOKEN={}", "a1b2c3d4"),
             ("aws: {} is the secret", secret.as_str()),
@@ -272,6 +340,11 @@ mod tests {
             "order 4111111111111112",
             "id 1234 5678 9012 3456",
             "Cookie: lang=de; theme=dark",
+            "see src/Components/CheckoutForm2/AddressV1ab now",
+            "import x from org/Example/HttpClientV2/Abc1234567890ab",
+            "listen on 127.0.0.1:5432:tcp",
+            "the password was updated by ops, then rejected",
+            "a password is mandatory for login, das Passwort ist falsch",
             "aws_region=eu-central-1 sha1 da39a3ee5e6b4b0d3255bfef95601890afd80709",
         ] {
             assert_eq!(mask(text).text, text);

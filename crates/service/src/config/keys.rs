@@ -196,14 +196,15 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "ledger.checkpoint_entries",
         kind: Kind::Whole(1, u64::MAX),
-        default: || json!(5_000),
+        default: || json!(500),
         about: "Entries by which a journal has to grow for the next checkpoint; long ones have to grow by a quarter",
     },
     Key {
         name: "ledger.checkpoints",
         kind: Kind::Text,
         default: || json!(""),
-        about: "Folder that all nodes see, for checkpoints of long journals; empty: none are made",
+        about: "Folder that all nodes see, or bucket (s3://, gs://, az://), for checkpoints of long journals; empty: \
+                none are made",
     },
     Key {
         name: "ledger.connections",

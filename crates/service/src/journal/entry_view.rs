@@ -29,6 +29,16 @@ pub(super) fn entry_view(entry: &Entry, payload: &Payload) -> JournalEntry {
     }
 }
 
+/// What stands in a list where an entry does not read.
+pub(super) fn damaged(seq: u64) -> JournalEntry {
+    JournalEntry {
+        seq,
+        kind: "damaged".to_owned(),
+        summary: "does not read; `cortex verify` says why, a backup has it".to_owned(),
+        ..JournalEntry::default()
+    }
+}
+
 /// What the entry says, without what is not set.
 fn payload_view(payload: &Payload) -> Map<String, Value> {
     let mut view = match payload {

@@ -47,7 +47,10 @@ impl Service {
                 next = Some(seq);
                 break;
             }
-            let entry = required(&view, seq)?;
+            let Some(entry) = view.entry(seq)? else {
+                entries.extend(kind.is_none().then(|| entry_view::damaged(seq)));
+                continue;
+            };
             if kind.is_none_or(|kind| kind == entry.kind) {
                 bytes += entry.to_bytes().len();
                 entries.push(shown(&view, &entry, request.summaries)?);
@@ -79,11 +82,6 @@ fn shown(view: &View<'_>, entry: &Entry, with_summary: bool) -> Result<JournalEn
         shown.summary = activity::summary(view, entry, &payload)?;
     }
     Ok(shown)
-}
-
-fn required(view: &View<'_>, seq: u64) -> Result<Entry> {
-    let missing = || kernel::Error::corrupt(format!("entry {seq}"), "is missing");
-    Ok(view.entry(seq)?.ok_or_else(missing)?)
 }
 
 /// The entries of a background run from one on. A run's length is bounded by what its job may do.

@@ -60,6 +60,17 @@ fn a_rewording_is_named_and_another_fact_is_not() {
     assert_eq!(false_alarms, 0);
 }
 
+// 1.11: two memories in four labelled parts are near by their labels alone, and say nothing of the same.
+#[test]
+fn the_form_of_a_memory_is_no_likeness() {
+    let home = Home::new();
+    home.save("**What**: we write SQL by hand with sqlx.\n**Why**: the ORM hid N+1 queries.\n**Where**: crates/store");
+    let other = home.save("**What**: thumbnails are WebP.\n**Why**: smaller.");
+    assert!(other.similar.is_empty(), "{other:?}");
+    let again = home.save("**What**: thumbnails became WebP.\n**Why**: they are smaller.");
+    assert_eq!(again.similar.first().map(|near| near.id), Some(other.id), "{again:?}");
+}
+
 // The tenth copy is as near as the first.
 #[test]
 fn copies_do_not_hide_each_other() {

@@ -254,40 +254,52 @@ pub async fn ask_once(
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use serde_json::json;
+    use tokio::io::{AsyncBufReadExt as _, BufReader};
+    use tokio::net::UnixListener;
 
     use super::*;
-    use crate::bus::{BusSettings, Hub};
-    use crate::bus_server::BusServer;
-    use crate::clock::SystemClock;
-    use crate::{Layout, TalentName};
+
+    /// A bus that takes one client; a run ends just before it answers to `replay`.
+    async fn bus_on_which_a_run_ends(listener: UnixListener, run: UseId) {
+        let (stream, _) = listener.accept().await.unwrap();
+        let (read, mut write) = stream.into_split();
+        let mut lines = BufReader::new(read).lines();
+        let event = |seq: usize, event: &str| {
+            let run = run.as_str();
+            json!({"tract": RUN_TOPIC, "event": event, "use_id": run, "seq": seq, "ts": 1})
+        };
+        while let Some(line) = lines.next_line().await.unwrap() {
+            let asked: Value = serde_json::from_str(&line).unwrap();
+            let reply = json!({"tract": BUS_TOPIC, "event": "reply", "ref": asked["ref"]});
+            let said = match asked["event"].as_str() {
+                Some("subscribe") => vec![reply],
+                Some("replay") => vec![
+                    event(2, "finish"),
+                    reply,
+                    event(0, "request"),
+                    event(1, "spawned"),
+                    event(2, "finish"),
+                    json!({"tract": BUS_TOPIC, "event": "replayed"}),
+                ],
+                _ => Vec::new(),
+            };
+            for message in said {
+                write.write_all(format!("{message}\n").as_bytes()).await.unwrap();
+            }
+        }
+    }
 
     // execution 9.3: the run ends between the subscription and the replay
     #[tokio::test]
     async fn an_end_that_was_heard_before_the_replay_comes_in_its_place() {
         let folder = tempfile::tempdir().unwrap();
-        let layout = Layout::new(folder.path());
-        let hub = Hub::new(BusSettings::default(), Arc::new(SystemClock));
-        let socket = layout.bus_socket();
-        let server = BusServer::start(hub.clone(), layout.clone(), &socket).await.unwrap();
+        let socket = folder.path().join("bus.sock");
         let run = UseId::parse("1768464000123").unwrap();
-        let talent = TalentName::parse("default").unwrap();
-        std::fs::create_dir_all(layout.runs_of(&talent)).unwrap();
-        let event = |(seq, event): (usize, &&str)| json!({"event": event, "use_id": run.as_str(), "seq": seq, "ts": 1});
-        let events: Vec<Value> =
-            ["request", "spawned", "finish"].iter().enumerate().map(event).collect();
-        let log: Vec<String> = events.iter().map(Value::to_string).collect();
-        std::fs::write(layout.ended_run(&talent, &run), log.join("\n") + "\n").unwrap();
+        let listener = UnixListener::bind(&socket).unwrap();
+        let bus = tokio::spawn(bus_on_which_a_run_ends(listener, run.clone()));
         let filter = BusFilter::runs([run.to_string()]);
         let mut connection = BusConnection::connect(&socket, "test", &filter).await.unwrap();
-        let end = events[2].as_object().unwrap().clone();
-        hub.publish(BusMessage::new(RUN_TOPIC, "").and(end));
-        // It stands where `ask` puts what it hears while it waits for the answer to `replay`.
-        let heard = connection.receive().await.unwrap().unwrap();
-        assert_eq!(heard.event(), "finish");
-        connection.earlier.push_back(heard);
         connection.follow_run(&run, None).await.unwrap();
         let mut names = Vec::new();
         while let Some(event) = connection.next_event_of(&run).await.unwrap() {
@@ -299,6 +311,7 @@ mod tests {
         assert_eq!(names, ["request", "spawned", "finish"]);
         let last = connection.next().await.unwrap().unwrap();
         assert_eq!((last.topic(), last.event()), (BUS_TOPIC, "replayed"));
-        server.stop().await.unwrap();
+        drop(connection);
+        bus.await.unwrap();
     }
 }

@@ -174,7 +174,7 @@ impl Hub {
         }))
     }
 
-    pub(crate) fn settings(&self) -> &BusSettings {
+    pub fn settings(&self) -> &BusSettings {
         &self.0.settings
     }
 

@@ -28,8 +28,7 @@ pub use hub::{
 };
 pub use llm::line_codec;
 pub use message::{BadLine, BusMessage};
-pub(crate) use queue::Gauge;
-pub use queue::{Delivery, Subscription};
+pub use queue::{Delivery, Gauge, Subscription};
 
 use serde::{Deserialize, Serialize};
 

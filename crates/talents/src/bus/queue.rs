@@ -147,7 +147,7 @@ impl Subscription {
         self.backlog.len() + queued.items.len()
     }
 
-    pub(crate) fn gauge(&self) -> Gauge {
+    pub fn gauge(&self) -> Gauge {
         Gauge { listener: Arc::clone(&self.listener) }
     }
 }
@@ -160,20 +160,20 @@ impl Drop for Subscription {
 
 /// Reads the counters of a subscription that somebody else owns, and changes what it wants.
 #[derive(Clone, Debug)]
-pub(crate) struct Gauge {
+pub struct Gauge {
     listener: Arc<Listener>,
 }
 
 impl Gauge {
-    pub(crate) fn dropped(&self) -> u64 {
+    pub fn dropped(&self) -> u64 {
         self.listener.dropped()
     }
 
-    pub(crate) fn waiting(&self) -> usize {
+    pub fn waiting(&self) -> usize {
         self.listener.waiting.lock().unwrap_or_else(PoisonError::into_inner).items.len()
     }
 
-    pub(crate) fn set_filter(&self, filter: BusFilter) {
+    pub fn set_filter(&self, filter: BusFilter) {
         *self.listener.filter.lock().unwrap_or_else(PoisonError::into_inner) = filter;
     }
 }

@@ -23,7 +23,9 @@ pub use facets::{
 };
 pub use files::{confined, output_path, span_path, write_atomic};
 pub use render::{RenderScope, Rendering, render};
-pub use segments::{ChronicleEntry, ChronicleEntryKind, days, entries, segments, sources_print};
+pub use segments::{
+    ChronicleEntry, ChronicleEntryKind, days, entries, segments, sources_print, span_outputs,
+};
 pub use sources::{DaySource, SegmentLine, SourceSegment, TakenIn, take_in};
 
 use crate::names::NameError;

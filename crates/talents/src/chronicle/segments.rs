@@ -83,6 +83,31 @@ pub fn entries(
     Ok(found)
 }
 
+/// What talents wrote about several segments of a day at once.
+pub fn span_outputs(layout: &Layout, day: Day) -> Result<Vec<ChronicleEntry>, ChronicleError> {
+    let mut found = Vec::new();
+    let spans = layout.spans(day);
+    for (span, is_dir) in names(&spans)? {
+        let folder = spans.join(span);
+        for (name, inner_is_dir) in if is_dir { names(&folder)? } else { Vec::new() } {
+            if let (false, Some(talent)) = (inner_is_dir, output_of(&name)) {
+                let kind = ChronicleEntryKind::Output { talent, facet: None };
+                found.push(ChronicleEntry { kind, path: folder.join(name) });
+            } else if let (true, Ok(facet)) = (inner_is_dir, Facet::parse(&name)) {
+                for (inner, is_dir) in names(&folder.join(&name))? {
+                    if !is_dir && let Some(talent) = output_of(&inner) {
+                        let kind =
+                            ChronicleEntryKind::Output { talent, facet: Some(facet.clone()) };
+                        found.push(ChronicleEntry { kind, path: folder.join(&name).join(inner) });
+                    }
+                }
+            }
+        }
+    }
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(found)
+}
+
 /// Changes when a source of the day comes, goes or changes; what talents write changes nothing. Segments that end after
 /// `until` are not closed and do not count.
 pub fn sources_print(

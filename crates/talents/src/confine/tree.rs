@@ -20,23 +20,23 @@ const END_PATIENCE: Duration = Duration::from_secs(5);
 
 /// What the kernel says about a process.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Stat {
-    pub(crate) state: u8,
-    pub(crate) parent: i32,
-    pub(crate) group: i32,
-    pub(crate) started: u64,
+pub struct Stat {
+    pub state: u8,
+    pub parent: i32,
+    pub group: i32,
+    pub started: u64,
     threads: u64,
 }
 
 impl Stat {
     /// It has ended, and only its number is left until somebody collects it.
-    pub(crate) fn has_ended(self) -> bool {
+    pub fn has_ended(self) -> bool {
         matches!(self.state, b'Z' | b'X')
     }
 }
 
 /// `None` if there is no such process, or no `/proc`.
-pub(crate) fn stat(pid: i32) -> Option<Stat> {
+pub fn stat(pid: i32) -> Option<Stat> {
     let text = fs::read(format!("/proc/{pid}/stat")).ok()?;
     // The name of the program stands in parentheses and may contain anything, parentheses included.
     let after = text.iter().rposition(|byte| *byte == b')')?;
@@ -51,7 +51,7 @@ pub(crate) fn stat(pid: i32) -> Option<Stat> {
     })
 }
 
-pub(crate) fn processes() -> Vec<i32> {
+pub fn processes() -> Vec<i32> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
 }
@@ -66,7 +66,7 @@ pub(super) fn tasks_of_user() -> u64 {
 }
 
 /// All that descends from a process and has not ended, with their groups.
-pub(crate) fn descendants(root: i32) -> BTreeMap<i32, i32> {
+pub fn descendants(root: i32) -> BTreeMap<i32, i32> {
     let mut children: BTreeMap<i32, Vec<(i32, Stat)>> = BTreeMap::new();
     for pid in processes() {
         if let Some(stat) = stat(pid) {
@@ -87,7 +87,7 @@ pub(crate) fn descendants(root: i32) -> BTreeMap<i32, i32> {
 }
 
 /// Kills everything below a process, and not the process itself; `false` if something is left after `patience`.
-pub(crate) fn end_below(root: i32, patience: Duration) -> bool {
+pub fn end_below(root: i32, patience: Duration) -> bool {
     let until = Instant::now() + patience;
     let spared = [stat(root).map(|stat| stat.group), Some(getpgrp().as_raw_nonzero().get())];
     loop {

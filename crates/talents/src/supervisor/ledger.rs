@@ -3,6 +3,8 @@
 //! A day wants work if what lies there is not what was last worked through, or if the day has ended since. Work that
 //! failed is wanted again after a pause that grows, at once when what lies there changes, and at once when a provider,
 //! a budget or a setting has changed since. No number of failures ends that: as long as there is data, there is work.
+//! Only where models answered, and answered wrongly, a few tries are enough: the same question to the same model is
+//! paid for again and again and has the same answer.
 
 use std::collections::BTreeMap;
 
@@ -12,6 +14,8 @@ use crate::Day;
 
 /// Days that are remembered.
 pub(super) const DAYS_MAX: usize = 400;
+/// How often models are asked the same for a day, if what they answer is not what was asked for.
+const ANSWER_TRIES: u32 = 3;
 /// Days that were left out and are remembered.
 const LEFT_OUT_MAX: usize = 100;
 
@@ -40,6 +44,8 @@ pub struct DayRecord {
     pub next_at: u64,
     /// What could be asked when it failed; if that changes it is tried at once.
     pub readiness: String,
+    /// Models answered wrongly, as often as is paid for: it rests until its data, a model or a setting changes.
+    pub rests: bool,
 }
 
 /// How far the schedule has come, as it is on disk.
@@ -101,7 +107,7 @@ impl ScheduleState {
         if record.attempts == 0 || record.tried.as_ref() != Some(&wanted) {
             return true;
         }
-        now >= record.next_at || record.readiness != readiness
+        (now >= record.next_at && !record.rests) || record.readiness != readiness
     }
 
     /// The work of a day is done.
@@ -123,7 +129,14 @@ impl ScheduleState {
         record.error = Some(failure.why);
         record.next_at = failure.next_at;
         record.readiness = failure.readiness;
+        record.rests = failure.is_of_answers && record.attempts >= ANSWER_TRIES;
         self.bound();
+    }
+
+    /// A day that rests, as it lies there now.
+    pub(super) fn rests(&self, seen: &SeenDay, is_over: bool) -> bool {
+        let record = self.days.get(&seen.day.to_string());
+        record.is_some_and(|it| it.rests && it.tried.as_ref() == Some(&key(&seen.print, is_over)))
     }
 
     /// How often the same work failed before.
@@ -159,6 +172,7 @@ pub(super) struct DayFailure {
     pub(super) why: String,
     pub(super) next_at: u64,
     pub(super) readiness: String,
+    pub(super) is_of_answers: bool,
 }
 
 #[cfg(test)]
@@ -185,6 +199,27 @@ mod tests {
         assert_eq!(state.done_until(), Some("20260327"));
     }
 
+    // Idling costs nothing, also while a model does not answer as it was asked to.
+    #[test]
+    fn wrong_answers_are_paid_for_three_times_and_again_for_something_new() {
+        let mut state = ScheduleState::default();
+        for tried in 1..=ANSWER_TRIES {
+            assert!(state.is_due(&seen("a"), true, 1, "tiny"), "{tried}");
+            let failure = DayFailure {
+                why: "no JSON".to_owned(),
+                next_at: 1,
+                readiness: "tiny".to_owned(),
+                is_of_answers: true,
+            };
+            state.failed(&seen("a"), true, failure);
+        }
+        assert!(!state.is_due(&seen("a"), true, u64::MAX, "tiny") && state.rests(&seen("a"), true));
+        assert!(state.is_due(&seen("a"), true, 0, "large"), "another model");
+        assert!(state.is_due(&seen("b"), true, 0, "tiny"), "other data");
+        assert!(!state.rests(&seen("b"), true));
+        assert_eq!(state.waiting().count(), 1, "it is still named");
+    }
+
     proptest! {
         // T15: however often it fails, it is tried again: after its pause, or as soon as anything has come back
         #[test]
@@ -196,6 +231,7 @@ mod tests {
                     why: "down".to_owned(),
                     next_at: pause,
                     readiness: "down".to_owned(),
+                    is_of_answers: false,
                 };
                 state.failed(&seen("a"), true, failure);
             }

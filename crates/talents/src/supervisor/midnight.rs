@@ -22,6 +22,11 @@ impl Calendar {
         now.to_zoned(self.zone.clone()).date().into()
     }
 
+    pub fn yesterday(&self, now: Timestamp) -> Day {
+        let today = self.today(now).date();
+        today.yesterday().unwrap_or(today).into()
+    }
+
     /// Whether a day is over for so long that nobody makes up for it by himself.
     pub fn is_long_over(&self, day: Day, now: Timestamp) -> bool {
         let days = self.today(now).date().since(day.date()).map_or(0, |span| span.get_days());

@@ -18,7 +18,7 @@ pub use instance::{Beat, ServiceCommand, ServiceWork, Task, WorkContext};
 pub use ledger::{DayRecord, ScheduleState, SeenDay};
 pub use midnight::Calendar;
 pub use policy::{NOT_READY, Next, Policy};
-pub use schedule::{DaySchedule, DayWorker};
+pub use schedule::{DayProblem, DaySchedule, DayWorker};
 pub use service::{ServiceHealth, ServiceStatus, SupervisedService, Supervisor, SupervisorError};
 
 pub use machine::MachineLoad;

@@ -29,13 +29,30 @@ pub trait DayWorker: Send + Sync {
     /// Takes in what sources have new, then tells which days lie in the chronicle, from the first on.
     fn look(&self, since: Day) -> BoxFuture<'_, Result<Vec<SeenDay>, String>>;
 
-    /// Works on a day; one that is not over has only its closed segments worked on. The error says in words why it
-    /// could not be done.
-    fn work(&self, day: Day, is_over: bool) -> BoxFuture<'_, Result<(), String>>;
+    /// Works on a day; one that is not over has only its closed segments worked on.
+    fn work(&self, day: Day, is_over: bool) -> BoxFuture<'_, Result<(), DayProblem>>;
+
+    /// Whether nothing of a day is left to do, because somebody did it. Asks no model.
+    fn is_done(&self, day: Day, is_over: bool) -> BoxFuture<'_, bool>;
 
     /// What could be asked now, as one word that changes when a provider, a budget or a setting does. Asked only
     /// while a day waits.
     fn readiness(&self) -> BoxFuture<'_, String>;
+}
+
+/// Why a day could not be done.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct DayProblem {
+    /// In words.
+    pub why: String,
+    /// Models were asked and answered, and nothing else was wrong.
+    pub is_of_answers: bool,
+}
+
+impl From<String> for DayProblem {
+    fn from(why: String) -> DayProblem {
+        DayProblem { why, is_of_answers: false }
+    }
 }
 
 /// The schedule of one home.
@@ -59,7 +76,9 @@ impl std::fmt::Debug for DaySchedule {
 }
 
 impl DaySchedule {
-    /// Reads how far it has come. A home without that begins with today: nothing before it is made up for.
+    /// Reads how far it has come. A home without that begins with yesterday, so that whoever connects an agent has a
+    /// brief of what was done last; nothing before it is made up for. One whose file cannot be read begins with today:
+    /// nobody knows what was done.
     pub fn open(
         path: PathBuf,
         calendar: Calendar,
@@ -67,6 +86,7 @@ impl DaySchedule {
         hub: Hub,
         worker: Arc<dyn DayWorker>,
     ) -> io::Result<DaySchedule> {
+        let is_new = !path.exists();
         let known = match fs::read(&path) {
             Ok(bytes) => {
                 let state = ScheduleState::read(&bytes).ok();
@@ -83,9 +103,10 @@ impl DaySchedule {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(error),
         };
-        let today = calendar.today(timing.clock.now()).to_string();
+        let now = timing.clock.now();
+        let first = if is_new { calendar.yesterday(now) } else { calendar.today(now) }.to_string();
         let state = known
-            .unwrap_or_else(|| ScheduleState { since: Some(today), ..ScheduleState::default() });
+            .unwrap_or_else(|| ScheduleState { since: Some(first), ..ScheduleState::default() });
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
         }
@@ -165,6 +186,9 @@ impl DaySchedule {
             let is_over = seen.day < today;
             let (state, millis) = (self.state(), self.timing.clock.millis());
             if !state.is_due(&seen, is_over, millis, &readiness) {
+                if state.rests(&seen, is_over) && self.worker.is_done(seen.day, is_over).await {
+                    self.change(|state| state.finished(&seen, is_over, millis));
+                }
                 continue;
             }
             if !state.days.contains_key(&seen.day.to_string())
@@ -189,7 +213,7 @@ impl DaySchedule {
                 let now = self.timing.clock.millis();
                 self.change(|state| state.finished(seen, is_over, now));
             }
-            Err(why) => {
+            Err(DayProblem { why, is_of_answers }) => {
                 let pause = RETRY.wait(attempts, self.timing.jitter.roll());
                 let pause = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX);
                 let next_at = self.timing.clock.millis().saturating_add(pause);
@@ -199,7 +223,7 @@ impl DaySchedule {
                     .with("next_at", next_at);
                 self.hub.publish(told);
                 let readiness = self.worker.readiness().await;
-                let failure = DayFailure { why, next_at, readiness };
+                let failure = DayFailure { why, next_at, readiness, is_of_answers };
                 self.change(|state| state.failed(seen, is_over, failure));
             }
         }

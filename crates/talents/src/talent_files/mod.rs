@@ -24,6 +24,9 @@ pub use template::{RenderError, VARIABLES};
 
 use crate::names::TalentName;
 
+/// How long a run lasts if neither request nor talent says.
+pub const TIMEOUT_SECONDS: u64 = 600;
+
 /// Who wrote a talent.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum TalentSource {

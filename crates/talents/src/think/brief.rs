@@ -3,6 +3,7 @@
 //!
 //! What must stay true: nothing is said that is not in the record; the brief has a bound, and says what it leaves out.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 
@@ -20,7 +21,10 @@ use crate::talent_files::{OutputFormat, TalentCatalog};
 /// The talent in whose place this stands.
 const TALENT: &str = "daily_brief";
 const SEGMENTS_MAX: usize = 60;
-const ASKED_MAX: usize = 4;
+/// Lines that are shown of one record.
+const LINES_MAX: usize = 8;
+/// Of these, the last ones: where it ended.
+const LAST: usize = 3;
 const LINE_CHARS: usize = 160;
 const FILE_BYTES_MAX: u64 = 8 * 1024 * 1024;
 
@@ -87,12 +91,12 @@ fn text(
                 continue;
             };
             let (lines, said) =
-                first_lines(&text, entry.path.extension().is_some_and(|e| e == "jsonl"));
+                telling_lines(&text, entry.path.extension().is_some_and(|e| e == "jsonl"));
             for line in &said {
                 let _ = writeln!(out, "- {line}");
             }
             if lines > said.len() {
-                let _ = writeln!(out, "- … {} more lines in {name}", lines - said.len());
+                let _ = writeln!(out, "- … and {} more in {name}", lines - said.len());
             }
         }
     }
@@ -109,8 +113,8 @@ fn read(path: &std::path::Path) -> Option<String> {
     fs::read(path).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// How many lines say something, and the first of them; of a transcript those of people before those of machines.
-fn first_lines(text: &str, is_transcript: bool) -> (usize, Vec<String>) {
+/// How many lines say something, and those that tell most, in their order: what people said first, and where it ended.
+fn telling_lines(text: &str, is_transcript: bool) -> (usize, Vec<String>) {
     let mut said: Vec<(bool, String)> = Vec::new();
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         if !is_transcript {
@@ -127,14 +131,15 @@ fn first_lines(text: &str, is_transcript: bool) -> (usize, Vec<String>) {
         said.push((!matches!(speaker, "assistant" | "agent" | "tool"), shown));
     }
     let count = said.len();
-    let mut first: Vec<String> = Vec::new();
+    let mut chosen: BTreeSet<usize> = (count.saturating_sub(LAST)..count).collect();
     for people in [true, false] {
-        let of = said.iter().filter(|(by_people, _)| *by_people == people);
-        for (_, line) in of.take(ASKED_MAX.saturating_sub(first.len())) {
-            first.push(shown(line));
+        for (at, _) in said.iter().enumerate().filter(|(_, (by_people, _))| *by_people == people) {
+            if chosen.len() < LINES_MAX {
+                chosen.insert(at);
+            }
         }
     }
-    (count, first)
+    (count, chosen.into_iter().map(|at| shown(&said[at].1)).collect())
 }
 
 /// A line that cannot pose as a heading or a list of its own.
@@ -150,6 +155,22 @@ fn shown(line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_a_long_record_it_says_what_was_asked_and_where_it_ended() {
+        // T14: a reader wants the outcome, and questions beside their answers
+        let line = |n: usize| {
+            let speaker = if n.is_multiple_of(2) { "user" } else { "assistant" };
+            format!("{{\"speaker\":\"{speaker}\",\"text\":\"line {n}\"}}\n")
+        };
+        let (count, said) = telling_lines(&(0..4).map(line).collect::<String>(), true);
+        assert_eq!((count, said.len()), (4, 4));
+        assert_eq!(said[..2], ["user: line 0".to_owned(), "assistant: line 1".to_owned()]);
+        let (count, said) = telling_lines(&(0..40).map(line).collect::<String>(), true);
+        assert_eq!((count, said.len()), (40, LINES_MAX));
+        assert_eq!(said[0], "user: line 0");
+        assert_eq!(said[LINES_MAX - 1], "assistant: line 39");
+    }
 
     #[test]
     fn a_brief_by_rules_says_what_is_there_and_makes_room_for_a_model() {
@@ -172,7 +193,10 @@ mod tests {
             text.starts_with("# Friday, 9 January 2026\n\n1 segment, about 5 minutes."),
             "{text}"
         );
-        assert!(text.contains("### 12:00 to 12:05\n\n- user: # Move the release"), "{text}");
+        assert!(
+            text.contains("### 12:00 to 12:05\n\n- assistant: Done.\n- user: # Move the release"),
+            "{text}"
+        );
         assert!(!brief_by_rules(&layout, &catalog, day).expect("the same"));
         // What a model wrote stays.
         let key = done::key(None, None, &TalentName::parse(TALENT).expect("a name"));

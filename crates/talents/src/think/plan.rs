@@ -14,8 +14,9 @@ use crate::chronicle::{
 };
 use crate::layout::Layout;
 use crate::names::{Day, Facet, Segment, TalentName};
-use crate::process::TIMEOUT_SECONDS;
-use crate::talent_files::{OutputFormat, Talent, TalentCatalog, TalentKind, TalentSchedule};
+use crate::talent_files::{
+    OutputFormat, TIMEOUT_SECONDS, Talent, TalentCatalog, TalentKind, TalentSchedule,
+};
 
 /// Which part of a day is worked through.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -1,5 +1,6 @@
 //! What think did, as data.
 
+use api::ErrorCode;
 use serde::Serialize;
 
 use super::done;
@@ -33,6 +34,9 @@ pub struct UnitReport {
     /// Whether the output is in the memory; nothing if there was none.
     pub indexed: Option<bool>,
     pub seconds: f64,
+    /// The code of its failure.
+    #[serde(skip)]
+    pub(super) code: Option<String>,
     /// Its place in what is noted of the day, and the digest of its sources.
     #[serde(skip)]
     pub(super) key: String,
@@ -50,6 +54,7 @@ impl UnitReport {
             facet: unit.facet.as_ref().map(ToString::to_string),
             segment,
             priority: unit.priority,
+            code: None,
             use_id: None,
             state: UnitState::NotStarted,
             reason: None,
@@ -86,6 +91,14 @@ impl ThinkReport {
 
     pub fn finished(&self) -> usize {
         self.units.iter().filter(|unit| unit.state == UnitState::Finished).count()
+    }
+
+    /// All that failed did so because of what a model answered: another try asks the same of the same model.
+    pub fn only_answers_failed(&self) -> bool {
+        let of_answer = |unit: &UnitReport| {
+            unit.code.as_deref() == Some(ErrorCode::ProviderResponseInvalid.as_str())
+        };
+        !self.is_well() && self.failed().all(of_answer)
     }
 
     /// Nothing failed.

@@ -235,7 +235,8 @@ fn conclude(report: &mut UnitReport, ended: Option<RunEnd>) {
         }
         Some(RunEnd::Failed { error, code }) => {
             report.state = UnitState::Failed;
-            report.reason = Some(if error.is_empty() { code } else { error });
+            report.reason = Some(if error.is_empty() { code.clone() } else { error });
+            report.code = Some(code);
         }
         Some(RunEnd::Finished(finish)) => {
             report.output_path = finish.output_path;

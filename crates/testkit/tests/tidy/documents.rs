@@ -43,7 +43,7 @@ pub(crate) fn miscounted_invariants(document: &Document) -> Vec<Finding> {
     wrong.into_iter().map(finding).collect()
 }
 
-/// Paths into `src` and `tests` folders that a document names and that do not exist.
+/// Rust files, and paths into `src` and `tests` folders, that a document names and that do not exist.
 ///
 /// A path may begin at the root, at `crates`, or anywhere below, as long as it ends like one that is there.
 pub(crate) fn missing_paths(document: &Document, existing: &BTreeSet<&str>) -> Vec<Finding> {
@@ -79,7 +79,7 @@ pub(crate) fn endings(paths: &[String]) -> BTreeSet<&str> {
     endings
 }
 
-/// The paths with a folder `src` or `tests` in a line of text.
+/// The Rust files, and the paths with a folder `src` or `tests`, in a line of text.
 fn named_paths(line: &str) -> Vec<&str> {
     let is_part =
         |character: char| character.is_ascii_alphanumeric() || "_/.{},-…*<>".contains(character);
@@ -91,7 +91,7 @@ fn named_paths(line: &str) -> Vec<&str> {
             || word.starts_with("tests/")
             || word.contains("/src/")
             || word.contains("/tests/");
-        has_folder && !is_pattern && !word.starts_with('/')
+        (has_folder || has_extension(word, "rs")) && !is_pattern && !word.starts_with('/')
     };
     trimmed.filter(is_path).collect()
 }
@@ -142,8 +142,8 @@ mod tests {
                 .map(str::to_owned)
                 .into();
         let there = "`crates/a/src/b/` and `a/src/{d,b/c}.rs`, tests/e.rs. See b/src/…, /usr/src/x, src/*.rs, `src/b`.";
-        let missing =
-            "[x](crates/a/src/no.rs) `a/src/{d,gone}.rs` (tests/old.rs), b/src/d.rs\n`c/tests/`";
+        let missing = "[x](crates/a/src/no.rs) `a/src/{d,gone}.rs` (tests/old.rs), b/src/d.rs\n\
+                       `c/tests/` `b/c.rs` `c.rs` `f.rs` a/d.rs";
         let document = &made_up(&[("docs/x.md", &format!("{there}\n{missing}\n"))])[0];
         let found = missing_paths(document, &endings(&paths));
         let places: Vec<&str> = found.iter().map(|finding| finding.place.as_str()).collect();
@@ -153,6 +153,8 @@ mod tests {
             "docs/x.md:2: tests/old.rs",
             "docs/x.md:2: b/src/d.rs",
             "docs/x.md:3: c/tests/",
+            "docs/x.md:3: f.rs",
+            "docs/x.md:3: a/d.rs",
         ];
         assert_eq!(places, expected);
     }

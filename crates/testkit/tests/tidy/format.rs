@@ -91,7 +91,7 @@ fn bytes_after(tokens: &[Token<'_>], before: &[&str]) -> Vec<u8> {
 /// answer or the first of an array. Masks and bounds of varints stand after other marks.
 pub(crate) fn recall_prefixes(sources: &[Source<'_>]) -> Prefixes {
     let mut found = Prefixes::new();
-    for source in sources.iter().filter(|source| source.member == "recall") {
+    for source in sources.iter().filter(|source| ["recall", "text"].contains(&source.member)) {
         for pair in source.production.windows(2) {
             let stands_alone = matches!(pair[0].text, "=" | "=>" | "[");
             let value = byte(pair[1].text)
@@ -211,7 +211,7 @@ mod tests {
     fn wrong(format: &str, keys: &str, rows: &str) -> Vec<String> {
         let files = made_up(&[
             ("crates/kernel/src/keys.rs", keys),
-            ("crates/recall/src/text/rows.rs", rows),
+            ("crates/text/src/index/rows.rs", rows),
         ]);
         wrong_prefixes(&quoted_prefixes(format), &sources(&files))
     }

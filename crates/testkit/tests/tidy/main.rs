@@ -28,6 +28,7 @@ const RATCHET: &str = "crates/testkit/tests/tidy/ratchet.txt";
 fn findings(sources: &[Source<'_>]) -> Vec<Finding> {
     let mut found = names::ambiguous(sources);
     found.extend(names::participles(sources));
+    found.extend(lines::crate_sizes(sources));
     for source in sources {
         found.extend(lines::wide(source));
         found.extend(lines::long(source));

@@ -5,12 +5,16 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::{Map, Value};
+
 /// Bytes of front matter that are looked at.
 const FRONT_BYTES_MAX: usize = 65_536;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Front {
     values: BTreeMap<String, Vec<String>>,
+    /// The text behind each key whose value is on its line.
+    written: BTreeMap<String, String>,
 }
 
 impl Front {
@@ -19,6 +23,14 @@ impl Front {
         let values = keys.iter().find_map(|key| self.values.get(*key))?;
         let text = values.join(", ");
         (!text.trim().is_empty()).then_some(text)
+    }
+
+    /// The values that an export of ours wrote below a prefix, as the JSON they are.
+    pub(crate) fn json_below(&self, prefix: &str) -> Map<String, Value> {
+        let below = self.written.iter().filter_map(|(key, value)| {
+            Some((key.strip_prefix(prefix)?.to_owned(), serde_json::from_str(value).ok()?))
+        });
+        below.collect()
     }
 
     /// A list; a scalar is one with commas.
@@ -84,6 +96,7 @@ fn parse(text: &str) -> Front {
         } else {
             vec![scalar(value)]
         };
+        front.written.insert(key.clone(), value.to_owned());
         front.values.insert(key, values);
     }
     front

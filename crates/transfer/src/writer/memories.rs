@@ -4,7 +4,7 @@ use kernel::Submission;
 use kernel::command::{Command, Draft, HeadRevision, Removal, Revision, Stamp, Touches};
 use kernel::journal::{Access, HeadPatch, Payload};
 use kernel::limits::TOUCHES_MAX;
-use kernel::memory::{Head, MemoryId, Millis, Version};
+use kernel::memory::{Body, Head, MemoryId, Millis, Version};
 
 use crate::Result;
 use crate::normalize::memory_type;
@@ -14,6 +14,7 @@ use crate::report;
 use crate::staging::StagedStep;
 use crate::writer::conversion::{json_of, patch_of, scope, visibility};
 use crate::writer::{Effect, ImportWriter, Pending, Place};
+use service::fields;
 
 impl ImportWriter<'_> {
     pub(super) fn write(
@@ -106,8 +107,8 @@ impl ImportWriter<'_> {
         self.push(staged, command, Some(key), version.by.as_ref(), Effect::Version)
     }
 
-    /// A memory that was born here, and exported to where somebody may have edited it: words that no version has are a
-    /// new one.
+    /// A memory that was exported to where somebody may have edited it: words or fields that no version has are a new
+    /// one.
     pub(super) fn edited(
         &mut self,
         staged: &StagedStep,
@@ -123,12 +124,19 @@ impl ImportWriter<'_> {
             return Ok(());
         };
         let mut body = self.body_as(now_here.memory_type, memory_type(head), version)?;
-        body.fields = stored.fields;
+        // A copy of before there were fields says nothing of them.
+        let mut typed = stored.fields;
+        if now_here.memory_type == memory_type(head) {
+            fields::set_json(&mut typed, &version.fields)?;
+        }
+        body.fields = typed;
         for before in self.reading.view().versions(id)? {
             let before = self.reading.view().body(&before)?;
-            if before
-                .is_some_and(|it| it.title == body.title && reads_alike(&it.content, &body.content))
-            {
+            if before.is_some_and(|it| {
+                it.title == body.title
+                    && it.fields == body.fields
+                    && reads_alike(&it.content, &body.content)
+            }) {
                 self.unchanged();
                 return Ok(());
             }
@@ -148,10 +156,9 @@ impl ImportWriter<'_> {
         revision.valid_from = current.valid_from;
         revision.valid_until = current.valid_until;
         revision.expires = current.expires;
-        let edit = origin::short(
-            format!("{}\n{}", revision.body.title, revision.body.content).as_bytes(),
-            8,
-        );
+        let Body { title, content, fields } = &revision.body;
+        let edit = format!("{title}\n{content}\n{}", fields::to_json(fields));
+        let edit = origin::short(edit.as_bytes(), 8);
         let key = origin::version_key(&origin::origin("edit", &id.get().to_string()), &edit);
         let command = Command::Update(Box::new(revision));
         self.push(staged, command, Some(key), version.by.as_ref(), Effect::Version)

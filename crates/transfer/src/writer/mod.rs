@@ -144,7 +144,7 @@ impl<'h> ImportWriter<'h> {
                 };
                 self.session_start(staged, draft)
             }
-            Step::First { origin, head, early, frozen, version } => {
+            Step::First { origin, head, early, frozen, is_copy, version } => {
                 let late_head = if *early { Some(head.early()) } else { None };
                 match self.place(origin)? {
                     Place::Absent => {
@@ -159,6 +159,7 @@ impl<'h> ImportWriter<'h> {
                         self.unchanged();
                         Ok(())
                     }
+                    Place::Arrived(id) if *is_copy => self.edited(staged, id, head, version),
                     Place::Arrived(id) => self.compare(staged, (id, origin), head, *early, version),
                 }
             }

@@ -4,11 +4,14 @@ use proof::memory::Millis;
 use proptest::prelude::*;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use crate::ask::Ask;
+use crate::ask::{Answer, Ask};
 use crate::page::{Page, Pane};
 use crate::state::{Event, State, Tab};
 use crate::tests::rig::{MINUTE, Rig};
+use api::audit::{AuditAnswer, Concern, ExampleView, FindingView};
 use api::change::ArchiveRequest;
+use api::hands::TalentRunsAnswer;
+use api::mind::{JobsAnswer, RunsAnswer};
 use api::read::GetRequest;
 use api::{Error, ErrorCode, Fault};
 
@@ -17,6 +20,41 @@ fn query(ask: &Ask) -> &str {
         Ask::Search(request) => &request.query,
         other => panic!("{other:?}"),
     }
+}
+
+// W25: what needs attention is on one screen, and the memory that a line is about can be acted on there.
+#[test]
+fn the_mind_shows_what_needs_attention_and_means_the_memory_of_the_line() {
+    let mut rig = Rig::new(80, 24);
+    rig.press(KeyCode::Char('7'));
+    let example = ExampleView {
+        ids: vec![2, 1],
+        title: "Said twice".to_owned(),
+        why: "as 1 says".to_owned(),
+    };
+    let finding = FindingView { examples: vec![example], ..FindingView::new(Concern::Copied, 1) };
+    for request in std::mem::take(&mut rig.open) {
+        let answer = match &request.ask {
+            Ask::Jobs(_) => Answer::Jobs(JobsAnswer::default()),
+            Ask::Audit(_) => Answer::Audit(AuditAnswer {
+                findings: vec![finding.clone()],
+                ..AuditAnswer::default()
+            }),
+            Ask::Changes(_) => Answer::Changes(RunsAnswer::default()),
+            Ask::Runs(_) => Answer::Runs(TalentRunsAnswer::default()),
+            _ => continue,
+        };
+        rig.state.update(Event::Answer(request.ticket, Box::new(Ok(answer))));
+    }
+    let screen = rig.screen();
+    for words in ["Jobs", "1 are word for word copies of another", "Said twice", "Nothing yet."] {
+        assert!(screen.contains(words), "{words}: {screen}");
+    }
+    assert_eq!(rig.state.memory(), None, "a heading is about no memory");
+    for _ in 0..3 {
+        rig.press(KeyCode::Down);
+    }
+    assert_eq!(rig.state.memory(), Some((2, "Said twice".to_owned())));
 }
 
 #[test]
@@ -319,7 +357,7 @@ proptest! {
 
     /// Nor on one that has all of them.
     #[test]
-    fn any_keys_leave_a_screen_that_can_be_drawn(keys in "[jkqrhvtgoaupdy?/1-6+x]{0,25}") {
+    fn any_keys_leave_a_screen_that_can_be_drawn(keys in "[jkqrhvtgoaupdy?/1-7+x]{0,25}") {
         let mut rig = Rig::new(70, 18);
         rig.keys(&keys);
         prop_assert!(rig.screen().lines().count() == 18);

@@ -24,7 +24,7 @@ use api::graph::RelateRequest;
 use api::prompt::PromptSaveRequest;
 use api::save::SaveRequest;
 use api::session::{SessionEndRequest, SessionStartRequest};
-use daemon::{Host, HostHandle};
+use host::{Host, HostHandle};
 use service::{Caller, Environment, Service, Settings};
 
 /// 2026-11-16 09:00 UTC.

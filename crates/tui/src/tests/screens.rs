@@ -39,9 +39,13 @@ fn check(width: u16, height: u16) {
 
 /// How large a file is belongs to the store, not to the screen.
 fn without_sizes(screen: &str) -> String {
-    let digits = |text: &str| text.replace(|c: char| c.is_ascii_digit(), "#");
+    // What a file takes depends on the disk, and with it the unit; the cells of the line stay as many.
+    let same_size = |text: &str| {
+        let rest = text.split_once('B').map_or(text, |(_, rest)| rest).trim_start();
+        format!("#.# MB{rest:>room$}", room = text.chars().count().saturating_sub(6))
+    };
     let lines = screen.lines().map(|line| match line.split_once(" entries, ") {
-        Some((before, after)) => format!("{before} entries, {}", digits(after)),
+        Some((before, after)) => format!("{before} entries, {}", same_size(after)),
         None => line.to_owned(),
     });
     lines.collect::<Vec<_>>().join("\n")

@@ -12,13 +12,13 @@ use crate::state::{Drawn, State, Tab, Target};
 use crate::text;
 use crate::view::canvas::{Canvas, below, top};
 use crate::view::theme::Theme;
-use crate::view::{home, lists, memory, near, search};
+use crate::view::{home, lists, memory, mind, near, search};
 
 /// The smallest terminal on which something can be read.
 pub(super) const WIDTH_MIN: u16 = 60;
 pub(super) const HEIGHT_MIN: u16 = 16;
 /// From this width on every tab shows its name, on a narrower one only the open one.
-const NAMES_FIT: u16 = 76;
+const NAMES_FIT: u16 = 80;
 
 /// Draws everything. Returns what was drawn where.
 pub(crate) fn draw(frame: &mut Frame<'_>, state: &State, theme: Theme) -> Drawn {
@@ -45,6 +45,7 @@ pub(crate) fn draw(frame: &mut Frame<'_>, state: &State, theme: Theme) -> Drawn 
             Tab::Projects => lists::projects(&mut canvas, body, &state.projects),
             Tab::Archive => lists::archive(&mut canvas, body, &state.archive),
             Tab::Activity => lists::activity(&mut canvas, body, &state.feed),
+            Tab::Mind => mind::draw(&mut canvas, body, &state.mind),
         },
     }
     if state.help.is_some() || state.confirm.is_some() {

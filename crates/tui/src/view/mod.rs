@@ -5,6 +5,7 @@ mod frame;
 mod home;
 mod lists;
 mod memory;
+mod mind;
 mod near;
 mod search;
 pub(super) mod theme;

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use serde_json::json;
 
 use super::super::untrusted::line;
+use super::excerpt;
 use super::for_project;
 use super::reader::{AnswerForModel, LIST_TOKENS, ModelReader, field, first_that_fits};
 use crate::capture::{CaptureAnswer, SuggestAnswer};
@@ -30,7 +31,7 @@ pub fn saved(saved: &SaveAnswer) -> AnswerForModel {
         SaveStatus::Replayed => ("Memory saved before", "replayed"),
     };
     let (id, version) = (saved.id, saved.version);
-    let (title, kind) = (line(&saved.title), line(&saved.kind));
+    let (title, kind) = (excerpt::title(&saved.title), line(&saved.kind));
     let mut text = format!("{how}: \"{title}\" ({kind}) as #{id}, version {version}");
     let topic = line(&saved.suggested_topic_key);
     if !topic.is_empty() {
@@ -40,7 +41,7 @@ pub fn saved(saved: &SaveAnswer) -> AnswerForModel {
         .similar
         .iter()
         .map(|near| {
-            let (id, title, kind) = (near.id, line(&near.title), line(&near.kind));
+            let (id, title, kind) = (near.id, excerpt::title(&near.title), line(&near.kind));
             format!("#{id} {title} ({kind}, {:.2})", near.nearness)
         })
         .collect();
@@ -90,7 +91,7 @@ pub fn prompt_saved(saved: &PromptView) -> AnswerForModel {
 pub fn updated(changed: &ChangeAnswer) -> AnswerForModel {
     let memory = &changed.memory;
     let (id, version, scope) = (memory.id, memory.version, &memory.scope);
-    let (title, kind) = (line(&memory.title), line(&memory.kind));
+    let (title, kind) = (excerpt::title(&memory.title), line(&memory.kind));
     let text =
         format!("Memory updated: #{id} \"{title}\" ({kind}, scope={scope}, version {version})");
     AnswerForModel::new(

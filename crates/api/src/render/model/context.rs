@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use super::super::quotation::mark;
 use super::super::tokens;
 use super::super::untrusted::line;
-use super::excerpt::beginning;
+use super::excerpt::{beginning, beyond_title};
 use super::when;
 use crate::context::ContextAnswer;
 use crate::memory::Brief;
@@ -119,7 +119,13 @@ fn written(
     }
     let memory = |brief| memory(brief, here, chars);
     page.section("## Pinned", answer.pinned.iter().filter(other).map(memory), size);
-    let sessions = answer.sessions.iter().filter(|session| says_something(session));
+    // What is kept of a session says more of it than its name does.
+    let is_told = |session: &&SessionView| {
+        let is_of = |brief: &Brief| brief.kind == "session" && brief.session_id == session.id;
+        session.summary.is_none() && answer.memories.iter().any(is_of)
+    };
+    let sessions =
+        answer.sessions.iter().filter(|session| says_something(session) && !is_told(session));
     page.section("## Recent Sessions", sessions.map(|it| session(it, here)), size);
     page.section("## Recent Observations", answer.memories.iter().filter(other).map(memory), size);
     page.section("## Recent Prompts", answer.prompts.iter().map(prompt), size);
@@ -204,10 +210,11 @@ fn titled(brief: &Brief, here: &str) -> String {
 
 fn memory(brief: &Brief, here: &str, chars: usize) -> String {
     let titled = titled(brief, here);
-    if brief.preview.is_empty() || brief.preview == brief.title {
+    let said = beyond_title(&brief.title, &brief.preview);
+    if said.is_empty() || said == brief.title {
         titled
     } else {
-        format!("{titled}: {}", line(&beginning(&brief.preview, chars)))
+        format!("{titled}: {}", line(&beginning(&said, chars)))
     }
 }
 

@@ -10,9 +10,39 @@ const LEAD_CHARS: usize = 20;
 /// Characters of a title in a list.
 const TITLE_CHARS: usize = 120;
 
+/// The parts of a memory as agents are asked to write it.
+const LABELS: [&str; 4] = ["What", "Why", "Where", "Learned"];
+
 /// A title as lists show it.
 pub(super) fn title(text: &str) -> String {
     line(&beginning(text, TITLE_CHARS))
+}
+
+/// What a memory says beyond its title, on one line. The labels that agents are asked to write (`**What**: …`) lose
+/// their marks, and a `What` that only repeats the title is left out.
+pub(super) fn beyond_title(title: &str, text: &str) -> String {
+    let mut flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for label in LABELS {
+        flat = flat.replace(&format!("**{label}**:"), &format!("{label}:"));
+        flat = flat.replace(&format!("**{label}:**"), &format!("{label}:"));
+    }
+    let bare = title.trim().trim_end_matches(['…', '.']);
+    // What a person stated is a memory whose title is the sentence.
+    let sentence = flat.strip_prefix("The user said: \"").and_then(|rest| rest.strip_suffix('"'));
+    if sentence.is_some_and(|said| !bare.is_empty() && said.trim_end_matches('.') == bare) {
+        return String::new();
+    }
+    let Some(what) = flat.strip_prefix("What:").map(str::trim_start) else { return flat };
+    let same = what.get(..bare.len()).is_some_and(|start| start.eq_ignore_ascii_case(bare));
+    if !same || bare.is_empty() {
+        return what.to_owned();
+    }
+    let rest = &what[bare.len()..];
+    let next = rest.trim_start_matches('.').trim_start();
+    let is_label = LABELS.iter().any(|label| next.starts_with(&format!("{label}:")));
+    // Otherwise the title is the beginning of a longer sentence.
+    let ends = rest.is_empty() || rest == "." || rest.starts_with(". ") || is_label;
+    if ends { next.to_owned() } else { what.to_owned() }
 }
 
 /// At most `max` characters of a text of one line, around the most words of the question.
@@ -100,6 +130,21 @@ mod tests {
         assert_eq!(around(text, "zzz", 0), "");
         let ideographs = around(&"認証モデル".repeat(30), "認証モデル", 40);
         assert!(ideographs.chars().count() <= 42, "{ideographs}");
+    }
+
+    #[test]
+    fn a_text_in_labelled_parts_does_not_repeat_its_title() {
+        let said =
+            beyond_title("No ORM", "**What**: No ORM.\n**Why**: it hid queries.\n**Where**: src");
+        assert_eq!(said, "Why: it hid queries. Where: src");
+        assert_eq!(beyond_title("No ORM", "**What:** no ORM"), "");
+        assert_eq!(beyond_title("No ORM", "**What**: SQL by hand"), "SQL by hand");
+        assert_eq!(beyond_title("No", "**What**: No ORM. **Why**: x"), "No ORM. Why: x");
+        assert_eq!(beyond_title("Use WebP", "**What**: Use WebPack"), "Use WebPack");
+        assert_eq!(beyond_title("é", "**What**: è, and more"), "è, and more");
+        assert_eq!(beyond_title("Use pnpm.", "The user said: \"Use pnpm.\""), "");
+        assert_ne!(beyond_title("Use pnpm...", "The user said: \"Use pnpm and npm.\""), "");
+        assert_eq!(beyond_title("Port", "It is **bold**: 8443"), "It is **bold**: 8443");
     }
 
     #[test]

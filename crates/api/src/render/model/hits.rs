@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::quotation::mark;
 use super::super::untrusted::{line, opening};
-use super::excerpt::{self, around};
+use super::excerpt::{self, around, beyond_title};
 use super::reader::{AnswerForModel, ModelReader, SEARCH_TOKENS, field, first_that_fits, put};
 use super::{PROPOSED_MARK, when};
 use crate::search::{ArmView, HitView, NamedView, SearchAnswer};
@@ -111,8 +111,9 @@ fn shown(
     let mut hits = Vec::new();
     let mut is_cut = false;
     for (n, hit) in found.hits.iter().take(kept).enumerate() {
-        let preview = opening(&around(&hit.preview, &found.query, chars));
-        is_cut |= hit.cut || preview.chars().count() < hit.preview.chars().count();
+        let said = beyond_title(&hit.title, &hit.preview);
+        let preview = opening(&around(&said, &found.query, chars));
+        is_cut |= hit.cut || preview.chars().count() < said.chars().count();
         let place = HitPlace { shape, n: n + 1, project: &found.project };
         text.push_str(&hit_text(hit, reader, &preview, &place));
         hits.push(Value::Object(hit_fields(hit, reader, preview, &place)));

@@ -6,7 +6,7 @@
 use super::super::quotation::{gives_orders, mark};
 use super::super::tokens;
 use super::super::untrusted::line;
-use super::excerpt::{around, beginning};
+use super::excerpt::{around, beginning, beyond_title};
 use crate::author::Author;
 
 /// Characters of what a memory says, the most that fits first.
@@ -40,7 +40,7 @@ impl ToldMemory {
             (None, false) => String::new(),
         };
         let title = line(&beginning(&self.title, TITLE_CHARS));
-        let text = self.text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = beyond_title(&self.title, &self.text);
         let bare = title.trim_end_matches(['…', '.']);
         let says_more = !text.is_empty() && text.trim_end_matches('.') != bare;
         // A title that is the beginning of the text is not said twice.
@@ -50,13 +50,17 @@ impl ToldMemory {
             (title, text)
         };
         let text = if says_more { line(&around(&text, question, chars)) } else { String::new() };
-        let between = if title.is_empty() || text.is_empty() { "" } else { ": " };
+        let between = match (title.is_empty() || text.is_empty(), text.starts_with("Why: ")) {
+            (true, _) => "",
+            (false, true) => ". ",
+            (false, false) => ": ",
+        };
         format!("- #{} [{}] {} {title}{between}{text}{mark}", self.id, line(&self.kind), self.day)
     }
 
     /// Whether `line` with so many characters leaves nothing out.
     pub fn is_whole(&self, chars: usize) -> bool {
-        self.text.split_whitespace().collect::<Vec<_>>().join(" ").chars().count() <= chars
+        beyond_title(&self.title, &self.text).chars().count() <= chars
     }
 }
 
@@ -114,7 +118,7 @@ pub fn briefing(
     let cost = |text: &str| tokens::estimate(text) + 1;
     let mut text = opening.to_owned();
     // What is said of lines that did not fit, at its longest.
-    let last = cost(closing) + cost("(1000 more)");
+    let last = cost(closing) + cost("1000 more did not fit.");
     let mut left = room.saturating_sub(cost(opening) + last);
     let (mut told, mut unsaid) = (Vec::new(), 0_usize);
     for section in sections {
@@ -131,7 +135,7 @@ pub fn briefing(
                 continue;
             }
             if !is_open {
-                text.push_str("\n\n");
+                text.push_str(if text.is_empty() { "" } else { "\n\n" });
                 text.push_str(section.heading);
                 is_open = true;
             }
@@ -143,10 +147,11 @@ pub fn briefing(
         }
     }
     if unsaid > 0 {
-        text.push_str(&format!("\n\n({unsaid} more) {closing}"));
+        text.push_str(&format!("\n\n{unsaid} more did not fit. {closing}"));
     } else if !told.is_empty() {
         text.push_str(&format!("\n\n{closing}"));
     }
+    text.truncate(text.trim_end().len());
     (text, told)
 }
 
@@ -178,6 +183,11 @@ mod tests {
         assert_eq!(recalled("From memory:", &many, "cache", 5), None);
         let one = [memory(7, "Use pnpm", "Use pnpm.")];
         let (text, _) = recalled("From memory:", &one, "", 150).unwrap();
+        let labelled = memory(8, "No ORM", "**What**: No ORM.\n**Why**: it hid queries.");
+        assert_eq!(
+            labelled.line("", 300),
+            "- #8 [decision] 2026-03-04 No ORM. Why: it hid queries."
+        );
         assert_eq!(text, "From memory:\n- #7 [decision] 2026-03-04 Use pnpm");
     }
 
@@ -208,7 +218,10 @@ mod tests {
             share: 200,
         };
         let (text, told) = briefing("Memory.", &[rules, decisions], "Ask for more.", 300);
-        assert_eq!(text, "Memory.\n\nRules\n- #1 never push\n- #2 tabs\n\n(1 more) Ask for more.");
+        assert_eq!(
+            text,
+            "Memory.\n\nRules\n- #1 never push\n- #2 tabs\n\n1 more did not fit. Ask for more."
+        );
         assert_eq!(told, [1, 2]);
         assert_eq!(briefing("Memory.", &[], "Ask.", 100).0, "Memory.");
     }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::super::quotation::mark;
 use super::super::tokens;
 use super::super::untrusted::{line, lines, opening};
-use super::excerpt::{self, beginning};
+use super::excerpt::{self, beginning, beyond_title};
 use super::reader::{AnswerForModel, LIST_TOKENS, ModelReader, field, first_that_fits, put};
 use super::{PROPOSED_MARK, when};
 use crate::graph::{GraphAnswer, NodeView};
@@ -60,7 +60,13 @@ fn memory_of(
     cut: Option<&str>,
 ) -> AnswerForModel {
     let memory = &got.memory;
-    let (id, kind, title) = (memory.id, line(&memory.kind), line(&memory.title));
+    // A title without bounds would leave no room for the text; saved titles that long stand in the text whole.
+    let title = if reader.max_tokens.is_some() {
+        excerpt::title(&memory.title)
+    } else {
+        line(&memory.title)
+    };
+    let (id, kind) = (memory.id, line(&memory.kind));
     let content = lines(content);
     let content = match mark(&memory.by, memory.author, &[&memory.title, &memory.content]) {
         Some(mark) => {
@@ -147,7 +153,7 @@ fn timeline_of(answer: &TimelineAnswer, kept: usize, chars: usize) -> AnswerForM
     let neighbours = |briefs: &[Brief], text: &mut String| -> Vec<Value> {
         let mut list = Vec::new();
         for brief in briefs {
-            let preview = line(&beginning(&brief.preview, chars));
+            let preview = line(&beginning(&beyond_title(&brief.title, &brief.preview), chars));
             let shown = if preview.is_empty() { String::new() } else { format!(" — {preview}") };
             writeln!(text, "{}{shown}", titled(brief)).expect("a String takes any text");
             list.push(Value::Object(brief_fields(brief, &preview)));

@@ -13,6 +13,8 @@ use crate::past::{PastKeepAnswer, PastSearchAnswer, PastShowAnswer, PastWorkAnsw
 
 /// Characters of a hit that are quoted.
 const HIT_CHARS: usize = 320;
+/// Characters of what a turn came to, where a hit is what was asked in it.
+const ANSWERED_CHARS: usize = 240;
 /// Characters of an item of a turn that are quoted.
 const ITEM_CHARS: usize = 1_600;
 /// Characters of a step, a command, an end of an answer.
@@ -80,11 +82,17 @@ pub fn past_found(found: &PastSearchAnswer, reader: &ModelReader) -> AnswerForMo
         let mark =
             if marks.is_empty() { String::new() } else { format!(" ({})", marks.join("; ")) };
         let reference = name(&hit.reference);
-        let text = format!("- {reference} {day} {project}{mark}: \"{said}\"");
+        let answered = hit.answered.as_deref().map(|answered| quoted(answered, ANSWERED_CHARS));
+        let came_of_it = answered.as_ref().map(|said| format!("; answered: \"{said}\""));
+        let came_of_it = came_of_it.unwrap_or_default();
+        let text = format!("- {reference} {day} {project}{mark}: \"{said}\"{came_of_it}");
         let mut fields =
             json!({"ref": reference, "date": day, "role": name(&hit.role), "text": said});
         if !project.is_empty() {
             fields["project"] = json!(project);
+        }
+        if let Some(answered) = answered {
+            fields["answered"] = json!(answered);
         }
         if !marks.is_empty() {
             fields["standing"] = json!(marks.join("; "));

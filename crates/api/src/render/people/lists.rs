@@ -3,10 +3,12 @@
 use std::fmt::Write as _;
 
 use super::super::untrusted::line;
+use super::words::{count, count_of, did, moment};
 use crate::activity::ActivityAnswer;
 use crate::archive::SweepAnswer;
 use crate::audit::AuditAnswer;
 use crate::channel::{ChannelListAnswer, ChannelView};
+use crate::hands::{ApprovalsAnswer, TalentRunView, TalentRunsAnswer};
 use crate::projects::{MergeAnswer, SeparateAnswer};
 use crate::prompt::PromptListAnswer;
 use crate::session::{SessionListAnswer, SessionView};
@@ -40,25 +42,31 @@ fn state(session: &SessionView) -> &'static str {
 
 /// One session in words.
 pub fn session(session: &SessionView) -> String {
-    let (id, started) = (line(&session.id), &session.started_at);
-    let (state, memories) = (state(session), session.memories);
-    format!("session {id} started {started} and is {state}; {memories} memories\n")
+    let (id, started) = (line(&session.id), moment(&session.started_at));
+    let memories = count(session.memories, "memory", "memories");
+    let state = if session.ended_at.is_some() { "has ended" } else { "is live" };
+    format!("session {id} began {started} and {state}; {memories}\n")
 }
 
 /// Conversations that are kept here, and the sessions of agents.
 pub fn conversations(channels: &ChannelListAnswer, sessions: &SessionListAnswer) -> String {
-    let count = channels.channels.len();
-    let mut text = format!("{count} channels, {} sessions of agents:\n", sessions.total);
+    if channels.channels.is_empty() && sessions.total == 0 {
+        return "There are no channels yet, and no sessions of agents.\n".to_owned();
+    }
+    let channel_count = count_of(channels.channels.len(), "channel", "channels");
+    let session_count = count_of(sessions.total, "session of an agent", "sessions of agents");
+    let mut text = format!("{channel_count}, {session_count}:\n");
     for ChannelView { channel, messages, last_at, is_answering, .. } in &channels.channels {
         let busy = if *is_answering { ", answering now" } else { "" };
-        let channel = line(channel);
-        writeln!(text, "- channel {channel}, {messages} messages, last {last_at}{busy}")
+        let messages = count_of(*messages, "message", "messages");
+        let (channel, last) = (line(channel), moment(last_at));
+        writeln!(text, "- channel {channel}, {messages}, last {last}{busy}")
             .expect("a String takes any text");
     }
     for session in sessions.sessions.iter().take(SESSIONS_BESIDE_MAX) {
-        let (id, state, memories) = (line(&session.id), state(session), session.memories);
-        writeln!(text, "- session {id} ({state}), {memories} memories")
-            .expect("a String takes any text");
+        let (id, state) = (line(&session.id), state(session));
+        let memories = count(session.memories, "memory", "memories");
+        writeln!(text, "- session {id} ({state}), {memories}").expect("a String takes any text");
     }
     text
 }
@@ -114,10 +122,54 @@ pub fn swept(answer: &SweepAnswer) -> String {
 
 /// The newest entries of the journal.
 pub fn activity(answer: &ActivityAnswer) -> String {
-    let mut text = format!("The last {} of {} entries:\n", answer.entries.len(), answer.size);
+    if answer.entries.is_empty() {
+        return "Nothing has happened here yet.\n".to_owned();
+    }
+    let shown = answer.entries.len();
+    let mut text = format!("The last {shown} of {} changes, newest first:\n", answer.size);
     for entry in &answer.entries {
         let (summary, by) = (line(&entry.summary), line(&entry.by));
-        writeln!(text, "- {}  {}  {summary} by {by}", entry.at, entry.kind)
+        writeln!(text, "- {}  {by} {} {summary}", moment(&entry.at), did(&entry.kind))
+            .expect("a String takes any text");
+    }
+    text
+}
+
+/// Calls that wait for a person, oldest first.
+pub fn approvals(answer: &ApprovalsAnswer) -> String {
+    if answer.approvals.is_empty() {
+        return "Nothing waits for you.\n".to_owned();
+    }
+    let waiting = count_of(answer.approvals.len(), "call waits", "calls wait");
+    let mut text = format!("{waiting} for you:\n");
+    for one in &answer.approvals {
+        let (talent, tool, args) =
+            (line(&one.talent), line(&one.tool), line(&one.args.to_string()));
+        let id = line(&one.id);
+        writeln!(text, "- {talent} wants {tool} {args}: `cortex talent approve {id}`, or `deny`")
+            .expect("a String takes any text");
+    }
+    text
+}
+
+/// Runs of talents, newest first; only those that failed, if that is asked for.
+pub fn talent_runs(answer: &TalentRunsAnswer, failed: bool) -> String {
+    let wanted = |run: &&TalentRunView| !failed || run.state == "failed";
+    let runs: Vec<&TalentRunView> = answer.runs.iter().filter(wanted).collect();
+    if runs.is_empty() {
+        let none =
+            if failed { "None of the last runs failed.\n" } else { "No talent has run yet.\n" };
+        return none.to_owned();
+    }
+    let what = if failed { "failed" } else { "newest first" };
+    let shown = count_of(runs.len(), "run", "runs");
+    let mut text = format!("{shown} of {}, {what}:\n", answer.total);
+    for run in runs {
+        let why = run.why.as_deref().map(|why| format!(" ({})", line(why))).unwrap_or_default();
+        let (name, state) = (line(&run.name), line(&run.state));
+        let tokens = count(run.tokens, "token", "tokens");
+        let cost = run.cost.map(|cost| format!(", {cost:.4} dollars")).unwrap_or_default();
+        writeln!(text, "- {name} {state}{why}, {tokens}{cost}: run {}", line(&run.run))
             .expect("a String takes any text");
     }
     text
@@ -125,7 +177,7 @@ pub fn activity(answer: &ActivityAnswer) -> String {
 
 /// What of a memory needs attention.
 pub fn audit(answer: &AuditAnswer) -> String {
-    let AuditAnswer { memories, compared, findings } = answer;
+    let AuditAnswer { memories, compared, findings, next } = answer;
     let rest = if compared < memories {
         format!("; the newest {compared} also compared by meaning")
     } else {
@@ -149,6 +201,13 @@ pub fn audit(answer: &AuditAnswer) -> String {
             writeln!(text, "  and {more} more with a higher --limit")
                 .expect("a String takes any text");
         }
+    }
+    if let Some(next) = next {
+        writeln!(
+            text,
+            "\nolder ones were not looked at: too much text at once; --before {next} goes on"
+        )
+        .expect("a String takes any text");
     }
     text
 }

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use super::super::untrusted::line;
+use super::super::untrusted::{line, lines, opening};
+use super::words::{count, moment};
 use crate::graph::{GraphAnswer, NodeView};
 use crate::memory::{Brief, EdgeView};
 use crate::read::{GetAnswer, ListAnswer};
@@ -25,7 +26,7 @@ pub fn found(answer: &SearchAnswer, detail: HitDetail) -> String {
     let mut text = String::new();
     let is_nothing = answer.answerable.as_ref().is_some_and(|it| it.level == "nothing");
     match (answer.hits.is_empty(), is_nothing) {
-        (true, _) => text.push_str("nothing was found\n"),
+        (true, _) => text.push_str("no memory was found\n"),
         (false, true) => text.push_str("nothing here seems to answer this; nearest:\n"),
         (false, false) => {}
     }
@@ -64,7 +65,7 @@ fn one_hit(hit: &HitView, detail: HitDetail) -> String {
     let title = titled(&hit.title);
     let mut text = format!("{id:>6}  {kind:<11} {worth:<6}  {title}{mark}{proposed}\n");
     if !hit.preview.is_empty() && hit.preview != hit.title {
-        writeln!(text, "        {}", line(&hit.preview)).expect("a String takes any text");
+        writeln!(text, "        {}", opening(&hit.preview)).expect("a String takes any text");
     }
     let related = [("superseded by", &hit.superseded_by), ("contradicts", &hit.contradicts)];
     for (relation, others) in related {
@@ -99,7 +100,7 @@ pub fn whereabouts(got: &GetAnswer) -> String {
     let state = match (&memory.deleted_at, memory.archived) {
         (Some(at), _) => {
             let why = memory.deleted_reason.as_deref().unwrap_or("nobody said why");
-            format!("was forgotten at {at}: {}", line(why))
+            format!("was forgotten {}: {}", moment(at), line(why))
         }
         (None, true) => "is archived".to_owned(),
         (None, false) => "is current".to_owned(),
@@ -109,25 +110,37 @@ pub fn whereabouts(got: &GetAnswer) -> String {
     let mut text = format!("#{id} ({kind}) {title:?} {state}{proposed}\n");
     writeln!(
         text,
-        "- {} versions, used {} times, importance {:.3}, saved {} by {}",
-        memory.latest,
-        memory.accesses,
+        "- {}, read {}, importance {:.2}, saved {} by {}",
+        count(memory.latest, "version", "versions"),
+        count(memory.accesses, "time", "times"),
         memory.importance,
-        memory.created_at,
+        moment(&memory.created_at),
         line(&memory.by)
     )
     .expect("a String takes any text");
+    if memory.deleted_at.is_none() && !memory.content.trim().is_empty() {
+        writeln!(text, "{}", lines(memory.content.trim())).expect("a String takes any text");
+    }
     if !got.superseded_by.is_empty() {
-        writeln!(text, "- replaced by {:?}", got.superseded_by).expect("a String takes any text");
+        let by: Vec<String> = got.superseded_by.iter().map(|id| format!("#{id}")).collect();
+        writeln!(text, "- replaced by {}", by.join(", ")).expect("a String takes any text");
     }
     text
 }
 
 /// Ids and titles, newest first.
 pub fn listed(answer: &ListAnswer) -> String {
-    let mut text = format!("{} observations:\n", answer.total);
+    if answer.total == 0 {
+        return "There is none yet.\n".to_owned();
+    }
+    let mut text = format!("{} of {}, newest first:\n", answer.memories.len(), answer.total);
     for memory in &answer.memories {
-        writeln!(text, "- #{} {}", memory.id, line(&memory.title))
+        let day = memory.created_at.get(..10).unwrap_or_default();
+        let project = match memory.project.as_str() {
+            "" => String::new(),
+            project => format!("{}, ", line(project)),
+        };
+        writeln!(text, "- #{} {} ({project}{day})", memory.id, line(&memory.title))
             .expect("a String takes any text");
     }
     text

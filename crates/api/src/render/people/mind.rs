@@ -3,10 +3,11 @@
 use std::fmt::Write as _;
 
 use super::super::untrusted::{line, lines};
+use super::words::{count_of, did, every, moment};
 use crate::bulletin::{BulletinHistoryAnswer, BulletinView};
 use crate::mind::{
-    BudgetAnswer, ChangeView, DueAnswer, JobView, JobsAnswer, KeepAnswer, ResetAnswer, RunAnswer,
-    RunView, RunsAnswer, SuggestionView, UndoAnswer,
+    BudgetAnswer, ChangeView, DueAnswer, JobView, JobsAnswer, KeepAnswer, ReportView, ResetAnswer,
+    RunAnswer, RunView, RunsAnswer, SuggestionView, UndoAnswer,
 };
 
 pub fn jobs(answer: &JobsAnswer) -> String {
@@ -15,7 +16,7 @@ pub fn jobs(answer: &JobsAnswer) -> String {
         let state = match (&job.running, job.paused, &job.next_at) {
             (Some(run), _, _) => format!("runs as {run}"),
             (None, true, _) => "paused".to_owned(),
-            (None, false, Some(at)) => format!("next {at}"),
+            (None, false, Some(at)) => format!("next {}", moment(at)),
             (None, false, None) => String::new(),
         };
         let breaker = match job.breaker.as_str() {
@@ -24,12 +25,15 @@ pub fn jobs(answer: &JobsAnswer) -> String {
         };
         writeln!(
             text,
-            "{:<12} every {} s, {} runs, {state}{breaker}: {}",
-            job.name, job.every_seconds, job.runs, job.about
+            "{:<12} {}, {state}{breaker}: {}",
+            job.name,
+            every(job.every_seconds),
+            job.about
         )
         .expect("a String takes any text");
         if let Some(last) = &job.last {
-            let (ended, ending, summary) = (&last.ended_at, &last.ending, line(&last.summary));
+            let ended = moment(&last.ended_at);
+            let (ending, summary) = (&last.ending, line(&last.summary));
             writeln!(text, "{:<12} last {ended} {ending}: {summary}", "")
                 .expect("a String takes any text");
         }
@@ -65,24 +69,40 @@ pub fn runs(answer: &RunsAnswer) -> String {
         let undone = if run.undone { " (undone)" } else { "" };
         let done = run.done.as_deref().unwrap_or("not finished");
         let (planned, done) = (line(&run.planned), line(done));
-        writeln!(text, "{}  {}  {planned}: {done}{undone}", run.started_at, line(&run.run))
+        let at = moment(&run.started_at);
+        writeln!(text, "{at}  {}  {planned}: {done}{undone}", line(&run.run))
             .expect("a String takes any text");
     }
     let known: Vec<&str> = answer.runs.iter().map(|run| run.run.as_str()).collect();
-    for report in answer.reports.iter().filter(|report| !known.contains(&report.run.as_str())) {
-        let (at, run, summary) = (&report.started_at, line(&report.run), line(&report.summary));
+    let others = answer.reports.iter().filter(|report| !known.contains(&report.run.as_str()));
+    // Whoever reads a log looks for what was changed, what failed and what waits for a person.
+    let (told, calm): (Vec<&ReportView>, Vec<&ReportView>) =
+        others.partition(|one| one.ending != "succeeded" || one.summary.contains("suggested for"));
+    for report in told {
+        let at = moment(&report.started_at);
+        let (run, summary) = (line(&report.run), line(&report.summary));
         writeln!(text, "{at}  {run}  {}: {summary}", report.ending)
             .expect("a String takes any text");
+    }
+    if !calm.is_empty() {
+        let runs = if calm.len() == 1 { "run" } else { "runs" };
+        writeln!(
+            text,
+            "{} more {runs} changed nothing; `cortex mind jobs` shows the last of each job",
+            calm.len()
+        )
+        .expect("a String takes any text");
     }
     if text.is_empty() { "no job has run yet\n".to_owned() } else { text }
 }
 
 pub fn run(answer: &RunView) -> String {
-    let time = |at: &Option<String>| at.clone().unwrap_or_else(|| "never".to_owned());
+    let time = |at: &Option<String>| at.as_deref().map_or("never".to_owned(), moment);
     let undone = if answer.undone { ", undone" } else { "" };
-    let (started, finished) = (time(&answer.started_at), time(&answer.finished_at));
+    let started = time(&answer.started_at);
     let (run, job) = (line(&answer.run), line(&answer.job));
-    let head = format!("{run} ({job}) started {started}, finished {finished}{undone}\n");
+    let head = format!("{run} ({job}), {started}{undone}\n");
+    let head = if answer.finished_at.is_some() { head } else { format!("{head}  cut short\n") };
     head + &changes(&answer.changes)
 }
 
@@ -129,10 +149,11 @@ pub fn undone(answer: &UndoAnswer) -> String {
         writeln!(text, "left alone {}: {}", ids(about), line(reason))
             .expect("a String takes any text");
     }
-    let (count, undone) = (answer.changes.len(), line(&answer.undone));
+    let undone = line(&answer.undone);
+    let count = count_of(answer.changes.len(), "change", "changes");
     match &answer.run {
-        Some(by) => writeln!(text, "{undone}: {count} changes taken back by {by}"),
-        None => writeln!(text, "{undone}: {count} changes would be taken back"),
+        Some(by) => writeln!(text, "{undone}: {count} taken back by {by}"),
+        None => writeln!(text, "{undone}: {count} would be taken back"),
     }
     .expect("a String takes any text");
     text
@@ -149,7 +170,7 @@ fn changes(changes: &[ChangeView]) -> String {
             title if title.is_empty() => title,
             title => format!(" {title:?}"),
         };
-        writeln!(text, "  {} {}{title}{reason}", change.action, ids(&change.about))
+        writeln!(text, "  {} {}{title}{reason}", did(&change.action), ids(&change.about))
             .expect("a String takes any text");
     }
     text
@@ -161,6 +182,14 @@ fn ids(about: &[u64]) -> String {
 }
 
 pub fn budget(answer: &BudgetAnswer) -> String {
+    if answer.provider.is_none() && answer.tokens == 0 && answer.ledger.is_empty() {
+        let switch = if answer.kill_switch { " The kill switch is on." } else { "" };
+        return format!(
+            "Nothing was spent today ({}, UTC): no model is set up. `[providers]` in cortex.toml \
+             names one.{switch}\n",
+            answer.day
+        );
+    }
     let provider = answer.provider.as_deref().map_or_else(|| "none".to_owned(), line);
     let switch = if answer.kill_switch { "on: no model is asked" } else { "off" };
     let mut text = format!(

@@ -16,10 +16,15 @@ mod mind;
 mod pages;
 mod past;
 mod past_work;
+mod words;
 
-pub use changes::{archived, beside_save, confirmed, saved};
+pub use changes::{
+    archived, beside_save, confirmed, deleted, prompt_kept, related, restored, saved,
+    session_ended, session_started, unrelated, updated,
+};
 pub use lists::{
-    activity, audit, conversations, merged, projects, prompts, separated, session, sessions, swept,
+    activity, approvals, audit, conversations, merged, projects, prompts, separated, session,
+    sessions, swept, talent_runs,
 };
 pub use memories::{
     HitDetail, entities, found, listed, scored, table, timeline, tree, whereabouts,

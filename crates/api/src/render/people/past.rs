@@ -15,6 +15,12 @@ const HIT_CHARS: usize = 400;
 
 const TAKES: &str = "a String takes any text";
 
+/// So many of a thing: `1 session`, `2 sessions`.
+pub(super) fn counted(count: u64, thing: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{count} {thing}{ending}")
+}
+
 pub fn past_state(answer: &PastStateAnswer) -> String {
     let mut text = String::new();
     if answer.sessions == 0 {
@@ -24,26 +30,30 @@ pub fn past_state(answer: &PastStateAnswer) -> String {
         let newest = agent.newest.as_deref().unwrap_or("no time");
         writeln!(
             text,
-            "{name:<12} {:>6} sessions {:>6} of sub-agents {:>8} turns {:>10}  newest {newest}",
-            agent.sessions,
-            agent.children,
-            agent.turns,
+            "{name:<12} {:>15}, {:>12}, {:>8}; newest {newest}",
+            counted(agent.sessions, "session"),
+            counted(agent.turns, "turn"),
             size(agent.bytes)
         )
         .expect(TAKES);
+        if agent.children > 0 {
+            let children = counted(agent.children, "session");
+            writeln!(text, "{:<12} and {children} of sub-agents", "").expect(TAKES);
+        }
         if agent.kept_only_here > 0 {
-            writeln!(text, "{:<12} {:>6} are kept only here", "", agent.kept_only_here)
-                .expect(TAKES);
+            let kept = counted(agent.kept_only_here, "session");
+            writeln!(text, "{:<12} {kept} kept only here", "").expect(TAKES);
         }
     }
     if answer.sessions > 0 {
         let masked: u64 = answer.agents.values().map(|agent| agent.masked).sum();
         writeln!(
             text,
-            "{} sessions, {} turns in {}; {masked} secrets masked, {} forgotten",
-            answer.sessions,
-            answer.turns,
+            "{}, {} in {}; {} masked, {} forgotten",
+            counted(answer.sessions, "session"),
+            counted(answer.turns, "turn"),
             size(answer.bytes),
+            counted(masked, "secret"),
             answer.forgotten
         )
         .expect(TAKES);
@@ -87,14 +97,19 @@ pub fn past_read(answer: &PastReadAnswer) -> String {
         let unknown: u64 = counts.unknown.values().sum();
         writeln!(
             text,
-            "{name:<12} {} files, {}: {} prompts, {} items, {} copies, {masked} secrets masked, \
-             {unknown} unknown, {} malformed",
-            counts.files,
+            "{name:<12} {}, {}: {}, {}{}",
+            counted(counts.files, "file"),
             size(counts.bytes),
-            counts.prompts,
-            counts.items,
-            counts.copies,
-            counts.malformed
+            counted(counts.prompts, "prompt"),
+            counted(counts.items, "item"),
+            aside(&[
+                (counts.copies, "known before"),
+                (masked, "masked"),
+                (unknown, "of unknown type"),
+                (counts.malformed, "malformed"),
+                (counts.too_large, "too long"),
+                (counts.forgotten, "forgotten"),
+            ])
         )
         .expect(TAKES);
         for problem in &counts.unreadable {
@@ -102,13 +117,24 @@ pub fn past_read(answer: &PastReadAnswer) -> String {
         }
     }
     let (files, bytes) = (answer.changed_files, size(answer.changed_bytes));
-    writeln!(text, "{files} new or changed files, {bytes}, {verb}").expect(TAKES);
+    let files = counted(files, "new or changed file");
+    writeln!(text, "{files}, {bytes}, {verb}").expect(TAKES);
     for agent in &answer.drift {
         writeln!(text, "drift: {agent} writes records that this version does not know")
             .expect(TAKES);
     }
-    writeln!(text, "{} sessions, {} turns in all", answer.sessions, answer.turns).expect(TAKES);
+    let (sessions, turns) = (counted(answer.sessions, "session"), counted(answer.turns, "turn"));
+    writeln!(text, "{sessions}, {turns} in all").expect(TAKES);
     text
+}
+
+/// What is worth a word: the counts that are not zero.
+fn aside(counts: &[(u64, &str)]) -> String {
+    counts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!(", {count} {what}"))
+        .collect()
 }
 
 pub fn past_sessions(answer: &PastSessionsAnswer) -> String {
@@ -117,17 +143,28 @@ pub fn past_sessions(answer: &PastSessionsAnswer) -> String {
         text.push_str(&session_line(session));
     }
     let (shown, left_out) = (answer.sessions.len(), answer.left_out);
-    writeln!(text, "{shown} of {} sessions", shown as u64 + left_out).expect(TAKES);
+    let all = counted(shown as u64 + left_out, "session");
+    writeln!(text, "{}", if left_out > 0 { format!("{shown} of {all}") } else { all })
+        .expect(TAKES);
     text
 }
 
+/// `2026-11-05 09:07`: to the minute is enough to know a turn by.
+pub(super) fn when(at: Option<&str>) -> String {
+    at.map_or_else(|| "no time".to_owned(), |at| at.get(..16).unwrap_or(at).replace('T', " "))
+}
+
 fn session_line(session: &PastSessionView) -> String {
-    let at = session.updated_at.as_deref().unwrap_or("no time");
+    let at = when(session.updated_at.as_deref());
     let folder = line(session.folder.as_deref().unwrap_or("no folder"));
-    let title = line(session.title.as_deref().unwrap_or(""));
+    let title = session.title.as_deref().map(|title| format!("  {}", line(title)));
+    let title = title.unwrap_or_default();
     let only = if session.kept_only_here { "  kept only here" } else { "" };
     let reference = line(&session.reference);
-    format!("{at}  {:>4} turns  {reference}  {folder}  {title}{only}\n", session.turns)
+    format!(
+        "{at}  {:>9}  {reference}  {folder}{title}{only}\n",
+        counted(session.turns.into(), "turn")
+    )
 }
 
 pub fn past_shown(answer: &PastShowAnswer) -> String {
@@ -137,7 +174,7 @@ pub fn past_shown(answer: &PastShowAnswer) -> String {
             .expect(TAKES);
     }
     for turn in &answer.turns {
-        let at = turn.at.as_deref().unwrap_or("no time");
+        let at = when(turn.at.as_deref());
         let undone = if turn.undone { "  (taken back)" } else { "" };
         writeln!(text, "\n── {}  {at}{undone}", line(&turn.reference)).expect(TAKES);
         for item in &turn.items {
@@ -197,7 +234,7 @@ pub fn past_found(answer: &PastSearchAnswer) -> String {
 }
 
 fn past_hit(hit: &PastHit) -> String {
-    let at = hit.at.as_deref().unwrap_or("no time");
+    let at = when(hit.at.as_deref());
     let mut text = format!("{}  {at}", line(&hit.reference));
     for note in [&hit.project, &hit.title, &hit.changed_since, &hit.rejected].into_iter().flatten()
     {
@@ -213,6 +250,10 @@ fn past_hit(hit: &PastHit) -> String {
     }
     let shown: String = line(&hit.preview).chars().take(HIT_CHARS).collect();
     writeln!(text, "    {}: {shown}", hit.role).expect(TAKES);
+    if let Some(answered) = &hit.answered {
+        let shown: String = line(answered).chars().take(HIT_CHARS).collect();
+        writeln!(text, "    answered: {shown}").expect(TAKES);
+    }
     if let Some(resume) = &hit.resume {
         writeln!(text, "    {}", line(resume)).expect(TAKES);
     }
@@ -226,7 +267,13 @@ pub fn past_forgotten(answer: &PastForgetAnswer) -> String {
     }
     let verb = if answer.dry_run { "would be forgotten" } else { "forgotten for good" };
     let (sessions, turns) = (answer.sessions.len(), answer.turns.len());
-    writeln!(text, "{sessions} sessions and {turns} turns {verb}").expect(TAKES);
+    let counts = [(sessions as u64, "session"), (turns as u64, "turn")];
+    let named: Vec<String> = counts
+        .into_iter()
+        .filter(|(count, thing)| *count > 0 || (*thing == "turn" && sessions == 0))
+        .map(|(count, thing)| counted(count, thing))
+        .collect();
+    writeln!(text, "{} {verb}", named.join(" and ")).expect(TAKES);
     if !answer.memories.is_empty() {
         let ids: Vec<String> = answer.memories.iter().map(u64::to_string).collect();
         let stay = if answer.memories_forgotten { "were forgotten, too" } else { "stay" };
@@ -241,8 +288,11 @@ pub fn past_tombstones(answer: &PastTombstonesAnswer) -> String {
         let (by, reason) = (line(&tombstone.by), line(&tombstone.reason));
         writeln!(text, "{:>6}  {}  by {by}: {reason}", tombstone.seq, tombstone.at).expect(TAKES);
     }
-    writeln!(text, "{} tombstones; what they stand for nobody can tell", answer.tombstones.len())
-        .expect(TAKES);
+    let note = match answer.tombstones.len() as u64 {
+        0 => "nothing was forgotten".to_owned(),
+        count => format!("{}; nobody can tell what was forgotten", counted(count, "tombstone")),
+    };
+    writeln!(text, "{note}").expect(TAKES);
     text
 }
 
@@ -258,7 +308,7 @@ pub fn past_checked(answer: &PastCheckAnswer) -> String {
         }
     }
     let verdict = if answer.sound { "all are what their names say" } else { "not all are sound" };
-    writeln!(text, "{} segments, {} parts of the index; {verdict}", answer.segments, answer.parts)
-        .expect(TAKES);
+    let (segments, files) = (counted(answer.segments, "segment"), counted(answer.parts, "file"));
+    writeln!(text, "{segments}, {files} of the index; {verdict}").expect(TAKES);
     text
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::super::untrusted::{line, lines};
+use super::past::{counted, when};
 use crate::past::{PastReportAnswer, PastStateAnswer, PastWorkAnswer};
 
 const TAKES: &str = "a String takes any text";
@@ -17,29 +18,30 @@ pub fn past_work(answer: &PastWorkAnswer) -> String {
         for step in &fix.steps {
             writeln!(text, "    {}", line(step)).expect(TAKES);
         }
-        writeln!(text, "    {} sessions: {}", fix.sessions, line(&fix.refs.join(", ")))
-            .expect(TAKES);
+        let sessions = counted(fix.sessions, "session");
+        writeln!(text, "    {sessions}: {}", line(&fix.refs.join(", "))).expect(TAKES);
     }
     for habit in &answer.habits {
         let project = line(habit.project.as_deref().unwrap_or("no project"));
         writeln!(text, "{}", line(&habit.line)).expect(TAKES);
         writeln!(
             text,
-            "    {project}: {} sessions, {} times well, {} failed; {}",
-            habit.sessions,
-            habit.succeeded,
-            habit.failed,
+            "    {project}: {}, went well {}, failed {}; {}",
+            counted(habit.sessions, "session"),
+            counted(habit.succeeded, "time"),
+            counted(habit.failed, "time"),
             line(&habit.reference)
         )
         .expect(TAKES);
     }
     for trace in &answer.traces {
-        let at = trace.at.as_deref().unwrap_or("no time");
+        let at = when(trace.at.as_deref());
         let undone = if trace.undone { "  (taken back)" } else { "" };
         writeln!(text, "{:<7}  {}  {at}{undone}", trace.role, line(&trace.reference)).expect(TAKES);
         if !trace.lines.is_empty() {
             let numbers: Vec<String> = trace.lines.iter().map(u32::to_string).collect();
-            writeln!(text, "    wrote lines {}", numbers.join(", ")).expect(TAKES);
+            let lines = if numbers.len() == 1 { "line" } else { "lines" };
+            writeln!(text, "    wrote {lines} {}", numbers.join(", ")).expect(TAKES);
         }
         for (what, said) in [("asked", &trace.prompt), ("came of it", &trace.outcome)] {
             if let Some(said) = said {
@@ -49,19 +51,19 @@ pub fn past_work(answer: &PastWorkAnswer) -> String {
         }
     }
     for error in &answer.friction {
-        let last = error.last_at.as_deref().unwrap_or("no time");
+        let last = when(error.last_at.as_deref());
         writeln!(text, "{}", line(&error.error)).expect(TAKES);
         writeln!(
             text,
-            "    {} times in {} sessions, last {last}: {}",
-            error.times,
-            error.sessions,
+            "    {} in {}, last {last}: {}",
+            counted(error.times, "time"),
+            counted(error.sessions, "session"),
             line(&error.refs.join(", "))
         )
         .expect(TAKES);
     }
     for removal in &answer.removed {
-        let at = removal.at.as_deref().unwrap_or("no time");
+        let at = when(removal.at.as_deref());
         writeln!(text, "{}  {}  {at}", line(&removal.path), line(&removal.reference)).expect(TAKES);
         for removed in lines(&removal.text).lines().take(REMOVED_LINES) {
             writeln!(text, "- {removed}").expect(TAKES);
@@ -74,7 +76,8 @@ pub fn past_work(answer: &PastWorkAnswer) -> String {
 }
 
 pub fn past_shapes(answer: &PastReportAnswer) -> String {
-    let mut text = format!("{} files of {} were looked at\n", answer.files, line(&answer.agent));
+    let files = counted(answer.files, "file");
+    let mut text = format!("{files} of {} looked at\n", line(&answer.agent));
     for shape in &answer.shapes {
         writeln!(text, "{:>8}  {}", shape.records, line(&shape.shape)).expect(TAKES);
     }

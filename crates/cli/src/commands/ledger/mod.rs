@@ -35,17 +35,27 @@ pub(crate) struct LedgerArgs {
 
 #[derive(Subcommand, Debug)]
 enum LedgerStep {
-    /// Makes the tables, and a token of an administrator that is printed once. JSON: {token, token_id, ledger, new,
+    /// Makes the tables, and a token of an administrator that is printed once.
+    ///
+    /// JSON: {token, token_id, ledger, new,
     /// version}
     Init(InitArgs),
-    /// Whether the database answers, how fast it commits, actors and nodes. JSON: {ledger, version, commit_ms, actors,
+    /// Whether the database answers, how fast it commits, actors and nodes.
+    ///
+    /// JSON: {ledger, version, commit_ms, actors,
     /// nodes}
     Status(PlaceArgs),
-    /// The nodes of the last day. JSON: [{name, url, alive, seen_ms_ago, version, open_actors, lag}]
+    /// The nodes of the last day.
+    ///
+    /// JSON: [{name, url, alive, seen_ms_ago, version, open_actors, lag}]
     Nodes(PlaceArgs),
-    /// Puts the actors of this home (or --actor) into the ledger. JSON: [{actor, entries, moved, root}]
+    /// Puts the actors of this home (or --actor) into the ledger.
+    ///
+    /// JSON: [{actor, entries, moved, root}]
     Push(PlaceArgs),
-    /// Makes actors of the ledger (or --actor) this home's own. JSON: [{actor, entries, moved, root}]
+    /// Makes actors of the ledger (or --actor) this home's own.
+    ///
+    /// JSON: [{actor, entries, moved, root}]
     Pull(PlaceArgs),
     /// Tokens: who may come in
     Token(tokens::LedgerTokenArgs),

@@ -19,7 +19,9 @@ pub(crate) struct LedgerTokenArgs {
 
 #[derive(Subcommand, Debug)]
 enum TokenStep {
-    /// Makes a token and prints it, once. JSON: {token, id, actors, administrator}
+    /// Makes a token and prints it, once.
+    ///
+    /// JSON: {token, id, actors, administrator}
     Issue {
         /// An actor, or a pattern in which * stands for anything: ada, 'team-*' [default: default]
         actors: Option<String>,
@@ -35,12 +37,16 @@ enum TokenStep {
         #[command(flatten)]
         place: PlaceArgs,
     },
-    /// Every token without its secret. JSON: [{id, role, actors, label, made, expires, revoked}]
+    /// Every token without its secret.
+    ///
+    /// JSON: [{id, role, actors, label, made, expires, revoked}]
     List {
         #[command(flatten)]
         place: PlaceArgs,
     },
-    /// Takes a token back; every node knows within a second. JSON: {id, revoked}
+    /// Takes a token back; every node knows within a second.
+    ///
+    /// JSON: {id, revoked}
     Revoke {
         /// Of the list
         id: String,

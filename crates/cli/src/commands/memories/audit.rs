@@ -16,13 +16,14 @@ use crate::wiring::streams;
 
 /// Shows which memories need attention: copies, contradictions, secrets, what is out of date or was never used.
 ///
-/// It only looks and changes nothing. Of copies the oldest is kept out of the count. The newest 2,000 memories are also
-/// compared by meaning. With a file or folder it looks into what another memory tool keeps (all that `cortex import`
-/// reads) and stores nothing; ids are then those the memories would get in an empty home, and use is not known.
+/// It only looks and changes nothing. Of copies the oldest is kept out of the count. The newest 2,000 memories are
+/// also compared by meaning. A look ends after 32 MiB of text and says where the next goes on (--before). With a file
+/// or folder it looks into what another memory tool keeps (all that `cortex import` reads) and stores nothing; ids
+/// are then those the memories would get in an empty home, and use is not known.
 ///
-/// JSON: {memories, compared, findings: [{problem, count, says, remedy, examples: [{ids, title, why}]}], source: {…}};
-/// problem is secret, contradicting, disagreeing, copied, alike, outdated, prompt, vague, unused, unplaced or projects;
-/// source is what `cortex import` would say of the file
+/// JSON: {memories, compared, findings: [{problem, count, says, remedy, examples: [{ids, title, why}]}], next,
+/// source: {…}}; problem is secret, contradicting, disagreeing, copied, alike, outdated, prompt, vague, unused,
+/// unplaced or projects; source is what `cortex import` would say of the file
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex audit
@@ -40,6 +41,9 @@ pub(crate) struct AuditArgs {
     /// Examples of each finding
     #[arg(long, value_name = "N", default_value_t = 5)]
     limit: usize,
+    /// Only memories before this one: where an earlier look ended
+    #[arg(long, value_name = "ID")]
+    before: Option<u64>,
 }
 
 impl AuditArgs {
@@ -49,7 +53,8 @@ impl AuditArgs {
     }
 
     fn request(&self) -> AuditRequest {
-        AuditRequest { project: self.project.clone(), limit: Some(self.limit) }
+        let AuditArgs { project, limit, before, .. } = self;
+        AuditRequest { project: project.clone(), limit: Some(*limit), before: *before }
     }
 }
 

@@ -1,4 +1,4 @@
-//! `cortex context`: what an intent should know before it starts, or what happened lately.
+//! `cortex context`: what to know before a task, or what happened lately.
 
 use api::bundle::{BUNDLE_TOKENS_DEFAULT, BundleAnswer, BundleRequest};
 use api::context::ContextRequest;
@@ -9,7 +9,7 @@ use crate::failure::{CommandResult, Failure};
 use crate::invocation::Invocation;
 use crate::output::Output;
 
-/// Gathers what an intent should know before it starts, as one text within a budget.
+/// Gathers what to know before a task, as one text within a budget.
 ///
 /// Pinned memories first (identities, hard constraints, active goals, what somebody pinned), then what is relevant,
 /// then the newest outcomes. Hard constraints lead, under Rules, within 40 % of the budget: in short if they would not
@@ -34,7 +34,7 @@ pub(crate) struct ContextArgs {
     /// The task in words, or a project
     #[arg(value_name = "TASK|PROJECT", num_args = 0..)]
     words: Vec<String>,
-    /// Project the intent is about
+    /// Project the task is about
     #[arg(long, value_name = "NAME")]
     project: Option<String>,
     /// Session it runs in

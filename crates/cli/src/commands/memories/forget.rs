@@ -4,13 +4,14 @@ use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
 
 use api::change::{DeleteRequest, RestoreRequest};
+use api::render::people;
 use clap::Args;
 
 use crate::commands::transfer::backup;
 use crate::failure::{CommandResult, Failure};
 use crate::invocation::Invocation;
 use crate::output::Output;
-use crate::views::WithRoot;
+use crate::views;
 use crate::wiring::words::MemoryRef;
 
 /// Deletes a memory: it is no longer found, but `restore` brings it back; with --hard it is gone for good.
@@ -42,7 +43,7 @@ pub(crate) struct DeleteArgs {
 /// JSON: {id, hard, uri, seq, at, changed, root}; a line for each
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
-  cortex forget 12 --reason \"no longer true\"
+  cortex forget 12
   cortex forget 12 15 20 --reason \"tried out\"
   cortex forget 12#3 --reason \"only if it is still version 3\"")]
 pub(crate) struct ForgetArgs {
@@ -50,7 +51,7 @@ pub(crate) struct ForgetArgs {
     #[arg(value_name = "ID", required = true, num_args = 1..)]
     pub(crate) memories: Vec<MemoryRef>,
     /// Why
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", default_value = "forgotten")]
     reason: String,
 }
 
@@ -115,10 +116,11 @@ impl RestoreArgs {
 ///
 /// A prompt, a session's summary or the query of a late find is erased by the number of its journal entry.
 ///
-/// When this returns, the bytes are gone from the store file. The journal keeps that there was a memory, and still
-/// verifies. Proof files and backups made earlier are not reached.
+/// When this returns, the content is gone from the ledger and nothing finds it. Copies in the index are removed in the
+/// background; `cortex doctor` tells until they are. The journal keeps that there was a memory, and still verifies.
+/// The next backup into a folder removes it there; proof files and other backups made earlier are not reached.
 ///
-/// JSON: {id, hard, uri, seq, at, changed, root}
+/// JSON: {id, hard, uri, seq, at, changed, pending, root}; pending, if it is there: copies in the index still go
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex erase 12 --reason \"asked to by the person it is about\" --yes")]
@@ -171,16 +173,7 @@ fn remove(
         confirm(memory, inv, out)?;
     }
     let answer = inv.ask(request)?;
-    let verb = match (answer.changed, answer.hard) {
-        (false, _) => "unchanged",
-        (true, true) => "erased",
-        (true, false) => "forgot",
-    };
-    let what = match answer.uri.as_str() {
-        "" => format!("the text of entry {}", answer.id),
-        uri => uri.to_owned(),
-    };
-    out.either(&WithRoot::of(inv, &answer)?, format_args!("{verb} {what}"))
+    views::changed(&answer, inv, out, people::deleted)
 }
 
 pub(crate) fn restore(args: &RestoreArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
@@ -217,8 +210,7 @@ fn restore_one(
         expected_version: memory.version,
     };
     let answer = inv.ask(request)?;
-    let verb = if answer.changed { "restored" } else { "unchanged" };
-    out.either(&WithRoot::of(inv, &answer)?, format_args!("{verb} {}", answer.memory.uri))
+    views::changed(&answer, inv, out, people::restored)
 }
 
 fn confirm(memory: &MemoryRef, inv: &Invocation, out: &Output) -> CommandResult {

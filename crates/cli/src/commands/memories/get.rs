@@ -1,5 +1,6 @@
 //! `cortex get`: memories in full.
 
+use api::past::PastShowRequest;
 use api::read::{GetAnswer, GetRequest};
 use clap::Args;
 
@@ -48,8 +49,26 @@ pub(crate) fn run(args: &GetArgs, inv: &Invocation, out: &mut Output) -> Command
             out.line(&got.memory.uri)?;
         }
         out.line(plain_lines(got.text.as_deref().unwrap_or_default().trim_end()))?;
+        if let Some(from) = kept_from(inv, &got) {
+            out.line("")?;
+            out.line(plain_lines(&from))?;
+        }
     }
     Ok(())
+}
+
+/// Which turn of the past a memory was kept from, and whether it is still there.
+fn kept_from(inv: &Invocation, got: &GetAnswer) -> Option<String> {
+    let turn = got.memory.origin.as_deref()?.strip_prefix("past/")?;
+    let request = PastShowRequest { reference: turn.to_owned(), ..PastShowRequest::default() };
+    match inv.ask(request) {
+        Ok(_) => Some(format!("kept from {turn}; `cortex past show {turn}` shows it")),
+        Err(failure) if failure.is_missing() => {
+            Some(format!("kept from {turn}, which is not in the past any more"))
+        }
+        // Who may not ask the past is told nothing of it; the memory itself is what was asked for.
+        Err(_) => None,
+    }
 }
 
 /// Reads a memory, forgotten or not. Somebody at a terminal looks; only agents use.

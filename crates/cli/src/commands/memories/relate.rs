@@ -1,13 +1,13 @@
 //! `cortex relate` and `unrelate`: edges between memories.
 
-use api::graph::{RelateRequest, UnrelateAnswer, UnrelateRequest};
-use api::memory::EdgeView;
+use api::graph::{RelateRequest, UnrelateRequest};
+use api::render::people;
 use clap::Args;
 
 use crate::failure::CommandResult;
 use crate::invocation::Invocation;
 use crate::output::Output;
-use crate::views::WithRoot;
+use crate::views;
 use crate::wiring::words::MemoryRef;
 
 /// Says what one memory is to another.
@@ -58,10 +58,7 @@ pub(crate) fn relate(args: &RelateArgs, inv: &Invocation, out: &mut Output) -> C
         weight: Some(args.weight),
     };
     let answer = inv.ask(request)?;
-    let verb = if answer.changed { "related" } else { "unchanged:" };
-    let EdgeView { from_obs_id, relation_type, to_obs_id, .. } = &answer.edge;
-    let line = format!("{verb} {from_obs_id} {relation_type} {to_obs_id}");
-    out.either(&WithRoot::of(inv, &answer)?, line)
+    views::changed(&answer, inv, out, people::related)
 }
 
 pub(crate) fn unrelate(args: &UnrelateArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
@@ -73,8 +70,5 @@ pub(crate) fn unrelate(args: &UnrelateArgs, inv: &Invocation, out: &mut Output) 
         ..UnrelateRequest::default()
     };
     let answer = inv.ask(request)?;
-    let verb = if answer.changed { "unrelated" } else { "unchanged:" };
-    let UnrelateAnswer { from_obs_id, relation_type, to_obs_id, .. } = &answer;
-    let line = format!("{verb} {from_obs_id} {relation_type} {to_obs_id}");
-    out.either(&WithRoot::of(inv, &answer)?, line)
+    views::changed(&answer, inv, out, people::unrelated)
 }

@@ -28,7 +28,7 @@ use crate::wiring::words::MemoryRef;
 /// title}], by, author, proposed, relevance, level, happened_at?, arms: [{arm, rank, score, weight, by?}], reasons?:
 /// [{feature, value, typical, moved}]}], answerable?: {level, probability}, candidates, mode, model?, by_model?,
 /// put_away?: [id], elsewhere?, note?, past?: [{ref, agent, session, turn, title, project, folder, at, role,
-/// preview, prompt, text, cut,
+/// preview, prompt, answered?, text, cut,
 /// resume, changed_since, standing, rejected, kept_only_here, arms}]}; with --in past {query, past, matches}; with
 /// --outputs {query, matches, outputs: [{path, day, segment?, facet?, talent, preview, score}]}
 #[derive(Args, Debug)]
@@ -193,8 +193,11 @@ pub(crate) fn search(args: &SearchArgs, inv: &Invocation, out: &mut Output) -> C
     let request = SearchRequest { query, explain: args.explain, ..args.filters.request()? };
     let answer = inv.ask(request)?;
     // Conditions that only memories know leave nothing to look for in the past.
+    let shown: Vec<u64> = answer.hits.iter().map(|hit| hit.id).collect();
     let beside = match args.place {
-        SearchPlace::All if args.filters.suit_the_past() => past_search::beside(past, inv, out)?,
+        SearchPlace::All if args.filters.suit_the_past() => {
+            past_search::beside(past, &shown, inv, out)?
+        }
         _ => None,
     };
     let Some(beside) = beside.filter(|beside| !beside.past.is_empty()) else {

@@ -2,7 +2,7 @@
 
 use api::stats::{ActorListRequest, StatsRequest};
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::failure::CommandResult;
 use crate::invocation::Invocation;
@@ -49,7 +49,7 @@ pub(crate) fn stats(_: &StatsArgs, inv: &Invocation, out: &mut Output) -> Comman
         "file_bytes": answer.file_bytes,
         "root": answer.root,
     });
-    table(out, &view)
+    out.table(&view)
 }
 
 pub(crate) fn actors(_: &ActorsArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
@@ -58,25 +58,4 @@ pub(crate) fn actors(_: &ActorsArgs, inv: &Invocation, out: &mut Output) -> Comm
         return out.object(&listed);
     }
     listed.iter().try_for_each(|listed| out.line(&listed.actor))
-}
-
-/// The object with `--json`, else one line per value.
-pub(crate) fn table(out: &mut Output, view: &Value) -> CommandResult {
-    if out.is_json() {
-        return out.object(view);
-    }
-    let Value::Object(object) = view else { return out.line(view) };
-    for (name, value) in object {
-        match value {
-            Value::Object(inner) => {
-                for (name, value) in inner.iter().filter(|(_, value)| **value != json!(0)) {
-                    out.line(format_args!("  {name:<14} {value}"))?;
-                }
-            }
-            Value::String(text) => out.line(format_args!("{name:<16} {text}"))?,
-            Value::Null => out.line(format_args!("{name:<16} -"))?,
-            other => out.line(format_args!("{name:<16} {other}"))?,
-        }
-    }
-    Ok(())
 }

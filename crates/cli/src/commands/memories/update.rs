@@ -1,6 +1,7 @@
 //! `cortex update`: a new version of a memory, or a change of its head.
 
 use api::change::UpdateRequest;
+use api::render::people;
 use clap::Args;
 
 use crate::commands::memories::detail_args::{HeadArgs, VersionFieldArgs};
@@ -8,7 +9,7 @@ use crate::commands::memories::save;
 use crate::failure::CommandResult;
 use crate::invocation::Invocation;
 use crate::output::Output;
-use crate::views::WithRoot;
+use crate::views;
 use crate::wiring::words::MemoryRef;
 
 /// Changes a memory.
@@ -81,6 +82,5 @@ pub(crate) fn run(args: &UpdateArgs, inv: &Invocation, out: &mut Output) -> Comm
     for note in [&answer.cleaned, &answer.redacted].into_iter().filter(|note| !note.is_empty()) {
         out.say(note);
     }
-    let verb = if answer.changed { "updated" } else { "unchanged" };
-    out.either(&WithRoot::of(inv, &answer)?, format_args!("{verb} {}", answer.memory.uri))
+    views::changed(&answer, inv, out, people::updated)
 }

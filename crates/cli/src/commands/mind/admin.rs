@@ -40,7 +40,7 @@ pub(crate) fn run(args: &AdminArgs, inv: &Invocation, out: &mut Output) -> Comma
         }
         // In a conversation a refusal is an answer, and the next line is read.
         if let Err(failure) = ask(line, inv, out) {
-            crate::report(&failure, out);
+            out.failure(&failure);
         }
         out.flush()?;
     }

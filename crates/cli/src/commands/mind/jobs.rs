@@ -38,11 +38,15 @@ pub(crate) struct MindArgs {
 
 #[derive(Subcommand, Debug)]
 enum MindStep {
-    /// The jobs, when they run next and what came of the last run. JSON: {jobs: [{name, about, every_seconds, paused,
+    /// The jobs, when they run next and what came of the last run.
+    ///
+    /// JSON: {jobs: [{name, about, every_seconds, paused,
     /// running, next_at, runs, failures, breaker, last}], warmup: {state, ready_for_work, last_refresh_unix_ms,
     /// bulletin_age_secs, last_error}, breakers}
     Jobs,
-    /// Runs a job now and waits for it. JSON: {job, dry_run, report: {run, cause, started_at, ended_at, ending,
+    /// Runs a job now and waits for it.
+    ///
+    /// JSON: {job, dry_run, report: {run, cause, started_at, ended_at, ending,
     /// summary}, changes: [{action, about, title, reason}], suggestions: [{about, reason}], examined, left, due?: [{id,
     /// title, project, type, days_left, reason}], text}
     Run {
@@ -52,17 +56,23 @@ enum MindStep {
         #[arg(long)]
         dry_run: bool,
     },
-    /// Lets a job wait until it is resumed. JSON: the job
+    /// Lets a job wait until it is resumed.
+    ///
+    /// JSON: the job
     Pause {
         /// bulletin, maintenance or patterns
         job: String,
     },
-    /// Lets a paused job go on. JSON: the job
+    /// Lets a paused job go on.
+    ///
+    /// JSON: the job
     Resume {
         /// bulletin, maintenance or patterns
         job: String,
     },
-    /// Runs, newest first: those that changed memories, and the reports of all. JSON: {runs: [{run, job, started_at,
+    /// Runs, newest first: those that changed memories, and the reports of all.
+    ///
+    /// JSON: {runs: [{run, job, started_at,
     /// planned, done, undone}], reports}; with --due {due: [{id, title, project, type, days_left, reason}], more}
     Log {
         /// Instead: what is about to be put away, the next first
@@ -72,26 +82,36 @@ enum MindStep {
         #[arg(long, value_name = "N", default_value_t = 20)]
         limit: usize,
     },
-    /// Keeps memories: they are not put away by themselves, and are brought back if they were. JSON: {kept, restored}
+    /// Keeps memories: they are not put away by themselves, and are brought back if they were.
+    ///
+    /// JSON: {kept, restored}
     Keep {
         /// Memories that `mind log --due` or a search names
         #[arg(value_name = "ID", required = true)]
         ids: Vec<u64>,
     },
-    /// Tries again whatever was left alone because it failed: providers, tools, jobs. JSON: {closed}
+    /// Tries again whatever was left alone because it failed: providers, tools, jobs.
+    ///
+    /// JSON: {closed}
     Reset,
-    /// Everything that a run changed, with its reasons. JSON: {run, job, started_at, finished_at, undone, changes}
+    /// Everything that a run changed, with its reasons.
+    ///
+    /// JSON: {run, job, started_at, finished_at, undone, changes}
     Show {
         /// A run that `mind log` names
         run: String,
     },
-    /// What happened to channels, branches and workers, newest last. JSON: {events: [{seq, at_unix_ms, event, ...}]}
+    /// What happened to channels, branches and workers, newest last.
+    ///
+    /// JSON: {events: [{seq, at_unix_ms, event, ...}]}
     Events {
         /// How many
         #[arg(long, value_name = "N", default_value_t = 50)]
         limit: usize,
     },
-    /// Takes back what a run changed; what somebody changed since is left alone. JSON: {undone, run, dry_run, changes,
+    /// Takes back what a run changed; what somebody changed since is left alone.
+    ///
+    /// JSON: {undone, run, dry_run, changes,
     /// left_alone}
     Undo {
         /// A run that `mind log` names

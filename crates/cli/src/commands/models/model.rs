@@ -15,7 +15,6 @@ use serde_json::{Value, json};
 use service::embedders::fill::{Coverage, FillPlan, coverage, fill};
 use service::embedders::{ChosenEmbedder, EmbedError};
 
-use crate::commands::memories::stats::table;
 use crate::commands::models::model_check::{self, CheckArgs};
 use crate::failure::{CommandResult, Failure};
 use crate::invocation::Invocation;
@@ -248,7 +247,7 @@ fn status(inv: &Invocation, out: &mut Output) -> CommandResult {
         "cache_bytes": cache.as_ref().map_or(0, EmbeddingCache::bytes),
         "cache_damaged": cache.as_ref().map_or(0, EmbeddingCache::damaged),
     });
-    table(out, &view)?;
+    out.table(&view)?;
     if with_vector < memories && inv.is_own() {
         out.say("a running daemon gives the others a vector; `cortex model embed` does it now");
     }

@@ -12,7 +12,6 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use service::embedders::EmbedError;
 
-use crate::commands::memories::stats::table;
 use crate::failure::{CommandResult, Failure};
 use crate::invocation::Invocation;
 use crate::output::Output;
@@ -79,7 +78,7 @@ pub(crate) fn run(args: &CheckArgs, inv: &Invocation, out: &mut Output) -> Comma
     if let Some(compared) = &compared {
         view["reference"] = compared.clone();
     }
-    table(out, &view)?;
+    out.table(&view)?;
     if near.iter().zip(&far).any(|(near, far)| near <= far) {
         let message = "texts that mean the same are not nearer than others".to_owned();
         return Err(Failure::Check { code: "model_meaning", message });

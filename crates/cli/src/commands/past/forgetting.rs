@@ -118,7 +118,13 @@ pub(super) fn restore(args: &RestoreArgs, inv: &Invocation, out: &mut Output) ->
     let answer = inv.ask(PastRestoreRequest { reference: args.reference.clone() })?;
     let reference = plain(&answer.reference);
     let line = match (answer.lifted, answer.is_back) {
-        (false, _) => format!("{reference} was not forgotten"),
+        // Nobody knows the names behind tombstones, so the beginning of one finds nothing.
+        (false, _) => {
+            let message = format!("nothing was forgotten under the name {reference:?}");
+            let hint = "name it in full, as it was forgotten: AGENT:SESSION or AGENT:SESSION#TURN";
+            let error = api::Error::new(api::ErrorCode::NotFound, api::Fault::Missing, message);
+            return Err(error.with_hint(hint).into());
+        }
         (true, true) => format!("{reference} is back"),
         (true, false) => {
             format!("{reference} may be read again, but its source does not hold it any more")
@@ -143,12 +149,15 @@ pub(super) fn exclude(args: &ExcludeArgs, inv: &Invocation, out: &mut Output) ->
     for word in &answer.excluded {
         out.line(plain(word))?;
     }
-    let verb = if answer.dry_run { "would be removed" } else { "removed" };
-    out.say(format_args!(
-        "{} patterns; {} sessions {verb}",
-        answer.excluded.len(),
-        answer.sessions.len()
-    ));
+    if answer.excluded.is_empty() {
+        out.say("nothing is excluded but temporary folders and the home of Cortex");
+    }
+    let verb = if answer.dry_run { "would be removed" } else { "removed from the past" };
+    match answer.sessions.len() {
+        0 => {}
+        1 => out.say(format_args!("1 session {verb}")),
+        count => out.say(format_args!("{count} sessions {verb}")),
+    }
     Ok(())
 }
 

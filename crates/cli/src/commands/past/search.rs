@@ -28,27 +28,31 @@ pub(crate) fn alone(
     out.answer(&inv.ask(request)?, people::past_found)
 }
 
-/// Turns of the past beside memories; none if nothing of it was ever read.
+/// Turns of the past beside memories; none if nothing of it was ever read. A turn whose memory stands there already is
+/// not told again.
 pub(crate) fn beside(
     request: PastSearchRequest,
+    memories: &[u64],
     inv: &Invocation,
     out: &Output,
 ) -> CommandResult<Option<PastSearchAnswer>> {
     // Whoever acts under a grant learns nothing of the past.
-    if inv.caller().delegate.is_some() || !inv.service().has_past() {
+    if inv.caller().delegate.is_some() || !inv.agents().has_past() {
         return Ok(None);
     }
     catch_up(inv, out);
     let limit = request.limit.map(|limit| limit.min(BESIDE_MAX));
-    Ok(Some(inv.ask(PastSearchRequest { limit, ..request })?))
+    let mut answer: PastSearchAnswer = inv.ask(PastSearchRequest { limit, ..request })?;
+    answer.past.retain(|hit| !hit.kept.iter().any(|id| memories.contains(id)));
+    Ok(Some(answer))
 }
 
 /// Reads a little of what is new, if no daemon does it all the time. What fails here is told by `cortex past read`.
 fn catch_up(inv: &Invocation, out: &Output) {
-    if !inv.is_own() || !inv.service().has_past() {
+    if !inv.is_own() || !inv.agents().has_past() {
         return;
     }
-    match inv.service().past_catch_up(inv.caller(), &inv.variables_of_agents()) {
+    match inv.agents().past_catch_up(inv.caller(), &inv.variables_of_agents()) {
         Ok(0) => {}
         Ok(left) => {
             out.say(format_args!(

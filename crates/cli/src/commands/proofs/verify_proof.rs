@@ -3,16 +3,15 @@
 use std::io::Read;
 use std::path::PathBuf;
 
-use api::author::Author;
 use api::memory::Memory;
 use clap::Args;
-use proof::memory::{Body, Head, MemoryId, MemoryType, Millis, Version};
+use proof::memory::{Body, Head, MemoryId, MemoryType, Usage, Version};
 use proof::{CheckedProof, Digest, PROOF_BYTES_MAX, ProofFile, ProvedFact};
 use serde_json::{Value, json};
 
 use crate::failure::{CommandResult, Failure};
 use crate::output::{Output, plain, plain_lines};
-use crate::wiring::words::{RuleAuthors, Uri, edge_view, fields_view, from_ppm, pinned};
+use crate::wiring::words::{RuleAuthors, Uri, edge_view, memory_view};
 
 /// Checks a proof file. Needs no home and no store.
 ///
@@ -133,47 +132,9 @@ fn uri(checked: &CheckedProof, memory_type: MemoryType, id: MemoryId, version: u
 /// The memory as every answer shows it, without what the proof cannot speak of: how often it was used, and the text
 /// that was erased or is not shown.
 fn proved_memory(uri: String, head: &Head, version: &Version, body: Option<&Body>) -> Value {
-    let memory = Memory {
-        id: head.id.get(),
-        title: body.map(|body| body.title.clone()).unwrap_or_default(),
-        content: body.map(|body| body.content.clone()).unwrap_or_default(),
-        kind: head.kind.clone(),
-        project: head.project.clone().unwrap_or_default(),
-        scope: head.scope.name().to_owned(),
-        session_id: head.session.clone().unwrap_or_default(),
-        topic_key: head.topic_key.clone().unwrap_or_default(),
-        created_at: head.created.rfc3339(),
-        updated_at: head.updated.rfc3339(),
-        happened_at: None,
-        uri,
-        memory_type: head.memory_type.name().to_owned(),
-        version: version.n,
-        latest: head.version,
-        duplicates: head.duplicates,
-        tags: head.tags.clone(),
-        fields: body.map_or(Value::Null, |body| fields_view(&body.fields)),
-        pinned: head.pinned,
-        archived: head.archived,
-        deleted_at: head.tombstone.as_ref().map(|tombstone| tombstone.at.rfc3339()),
-        deleted_reason: head.tombstone.as_ref().map(|tombstone| tombstone.reason.clone()),
-        erased: head.erased,
-        accesses: 0,
-        citations: 0,
-        by: version.by.clone(),
-        author: Author::of(version.provenance.source.name(), version.provenance.origin.as_deref()),
-        proposed: RuleAuthors::Persons.is_proposed(head, version),
-        confidence: from_ppm(version.confidence),
-        importance: from_ppm(head.importance),
-        visibility: head.visibility.name().to_owned(),
-        channel: head.channel.clone().unwrap_or_default(),
-        source: version.provenance.source.name().to_owned(),
-        derived_from: version.provenance.derived_from.iter().map(pinned).collect(),
-        valid_from: version.valid_from.map(Millis::rfc3339),
-        valid_until: version.valid_until.map(Millis::rfc3339),
-        expires: version.expires.map(Millis::rfc3339),
-        entry: version.seq,
-        origin: version.provenance.origin.clone(),
-    };
+    let unused = Usage::default();
+    let memory = memory_view(uri, head, version, &unused, body, RuleAuthors::Persons);
+    let memory = Memory { happened_at: None, ..memory };
     let mut shown = json!(memory);
     if let Some(object) = shown.as_object_mut() {
         let text: &[&str] = if body.is_some() { &[] } else { &["title", "content", "fields"] };

@@ -12,7 +12,7 @@ use mcp::backend::Backend;
 use mcp::talent::TalentServer;
 use mcp::tools::Choice;
 use mcp::{Server, serve_stdio};
-use talents::process::{TalentTools, ToolScene, Toolbox};
+use runs::process::{TalentTools, ToolScene, Toolbox};
 use talents::{Day, Facet, TalentName, UseId};
 
 use crate::failure::CommandResult;
@@ -90,7 +90,7 @@ fn served(
     globals: &GlobalArgs,
     env: &CommandEnv,
 ) -> CommandResult<TalentTools> {
-    let hands = crate::commands::talents::talent::hands(globals, env)?;
+    let hands = talent_commands::talent::hands(globals, env)?;
     let talent = hands.catalog.find(&TalentName::parse(talent)?)?;
     let caller = caller(globals, &env.variables, &env.cwd, None)?;
     let today = daemon::talents_host::now(caller.environment.as_ref(), &hands.zone)?.date();

@@ -12,6 +12,7 @@ use api::{Error, ErrorCode, Fault};
 use clap::Args;
 use client::connection::DaemonClient;
 use client::place::DaemonPlace;
+use client::start::connect_or_start;
 
 use crate::failure::{CommandResult, Failure};
 use crate::invocation::{CommandEnv, GlobalArgs, home_folder, wait};
@@ -22,7 +23,8 @@ const BROWSERS: [&str; 3] = ["xdg-open", "open", "wslview"];
 
 /// Opens the page of this home in your browser, as its owner.
 ///
-/// The link works once; the browser is yours for a week from then on. --print shows it instead, for another browser.
+/// The link works once; the browser is yours for a week from then on. --print shows it instead, for another browser. A
+/// daemon is started if none runs, and stays until `cortex stop`; one that an agent started begins to serve the page.
 ///
 /// JSON: {page, http}
 #[derive(Args, Debug)]
@@ -43,7 +45,7 @@ pub(crate) fn run(
 ) -> CommandResult {
     let home = home_folder(globals, &env.variables, &env.cwd)?;
     let place = DaemonPlace::new(&home).waiting(wait(globals));
-    let link = daemon(&place)?.open_page()?;
+    let link = connect_or_start(&place)?.open_page()?;
     let page = link["page"].as_str().unwrap_or_default();
     if args.print || out.is_json() {
         return out.either(&link, page);

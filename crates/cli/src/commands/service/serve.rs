@@ -19,9 +19,9 @@ use daemon::server::command::CommandContext;
 use daemon::server::owner::OwnerKeys;
 use daemon::server::{self, ServeOptions, ServeOutcome};
 use daemon::talents_host::TalentsSettings;
+use runs::runner::TalentProgram;
 use serde_json::{Value, json};
 use service::config::{self, Config};
-use talents::runner::TalentProgram;
 use talents::supervisor::end_with_supervisor;
 
 use crate::failure::{CommandResult, Failure};
@@ -131,7 +131,7 @@ pub(crate) fn forward(mut client: DaemonClient, env: CommandContext, json: bool)
         Err(error) => {
             let code = error.exit_code();
             let output = Output::new(json, out, talk, env.talk_is_terminal);
-            crate::report(&Failure::Operation(error), &output);
+            output.failure(&Failure::Operation(error));
             ExitCode::from(code)
         }
     }
@@ -190,6 +190,11 @@ fn serve_home(
             Some(_) => config.http_of_node(&env.variables),
         })
         .transpose()?;
+    // What an agent started opens no port until its owner wants the page.
+    let http_on_request = match &cluster {
+        None if http.is_none() => config.http(&env.variables).ok(),
+        _ => None,
+    };
     // Callers over HTTP come and go; whoever wants them served wants a daemon that stays.
     let idle = idle.filter(|_| !args.background || http.is_none());
     let variables = env.variables.clone();
@@ -200,6 +205,7 @@ fn serve_home(
         idle,
         cluster,
         http,
+        http_on_request,
         talents,
         run_command: crate::run_for,
         serve_http: |parts| Box::pin(http::serve(parts)),
@@ -307,20 +313,50 @@ pub(crate) fn status(
             .with_hint("`cortex serve` starts one; agents start one by themselves")
             .into());
     };
-    let mut view = client.status()?;
-    if !out.is_json() {
-        let hands = view["hands"].take();
-        let count = |name: &str| hands[name].as_array().map_or(0, Vec::len);
-        view["hands"] = match &hands["problem"] {
-            Value::String(why) => json!(format!("cannot run talents: {why}")),
-            _ => json!(format!(
-                "{} runs go on, {} wait; `cortex supervisor status` says more",
-                count("running"),
-                count("queued")
-            )),
-        };
+    let view = client.status()?;
+    if out.is_json() {
+        return out.object(&view);
     }
-    crate::commands::memories::stats::table(out, &view)
+    out.table(&for_people(&view))
+}
+
+/// The same in words that need no explanation, what matters most first.
+fn for_people(view: &Value) -> Value {
+    let number = |name: &str| view[name].as_u64().unwrap_or_default();
+    let text = |name: &str| view[name].as_str().map(str::to_owned);
+    let hands = &view["hands"];
+    let count = |name: &str| hands[name].as_array().map_or(0, Vec::len);
+    let up = match number("uptime_seconds") {
+        seconds @ ..120 => format!("{seconds} s"),
+        seconds @ ..7_200 => format!("{} min", seconds / 60),
+        seconds => format!("{} h", seconds / 3_600),
+    };
+    let ends = match view["ends_when_idle_for_seconds"].as_u64() {
+        Some(seconds) => format!("after {seconds} s without a connection"),
+        None => "when it is told to: `cortex stop`".to_owned(),
+    };
+    let page = text("page").or_else(|| text("http_problem").map(|why| format!("none: {why}")));
+    json!({
+        "daemon": format!(
+            "cortex {}, process {}, up {up}", text("version").unwrap_or_default(), number("pid")
+        ),
+        "home": view["home"],
+        "page": page.unwrap_or_else(|| "none yet; `cortex open` opens it".to_owned()),
+        "http": view["http"],
+        "socket": view["socket"],
+        "work": format!(
+            "{} connections, {} requests so far, {} open actors",
+            number("connections"), number("requests"), number("open_actors")
+        ),
+        "talents": hands["problem"].as_str().map_or_else(
+            || format!(
+                "{} runs go on, {} wait; `cortex supervisor status` says more",
+                count("running"), count("queued")
+            ),
+            |why| format!("cannot run: {why}"),
+        ),
+        "ends": ends,
+    })
 }
 
 pub(crate) fn stop(

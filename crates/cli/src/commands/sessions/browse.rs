@@ -89,7 +89,9 @@ enum ProjectsStep {
     /// Moves all memories of some projects to another; from now on the old names mean that one.
     /// JSON: {to, moved, aliases, dry_run}
     Merge(MergeArgs),
-    /// Lets a merged name be a project of its own again; its memories stay where they are. JSON: {name}
+    /// Lets a merged name be a project of its own again; its memories stay where they are.
+    ///
+    /// JSON: {name}
     Separate {
         /// A name that was merged
         name: String,

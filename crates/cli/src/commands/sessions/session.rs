@@ -1,13 +1,14 @@
 //! `cortex session` and `prompt`: the frame around an agent's saves.
 
 use api::prompt::PromptSaveRequest;
-use api::session::{SessionEndRequest, SessionStartRequest};
+use api::render::people;
+use api::session::{SessionEndRequest, SessionStartRequest, SessionView};
 use clap::{Args, Subcommand};
 
 use crate::commands::memories::save;
 use crate::failure::CommandResult;
 use crate::invocation::Invocation;
-use crate::output::{Output, plain};
+use crate::output::Output;
 
 /// Starts or ends a session.
 #[derive(Args, Debug)]
@@ -21,10 +22,14 @@ pub(crate) struct SessionArgs {
 
 #[derive(Subcommand, Debug)]
 enum SessionStep {
-    /// Starts a session; starting it again changes nothing. JSON: {id, project, directory, agent, started_at, ended_at,
+    /// Starts a session; starting it again changes nothing.
+    ///
+    /// JSON: {id, project, directory, agent, started_at, ended_at,
     /// summary, memories, changed}
     Start(StartArgs),
-    /// Ends a session. JSON: as for start
+    /// Ends a session.
+    ///
+    /// JSON: as for start
     End(EndArgs),
 }
 
@@ -70,7 +75,7 @@ pub(crate) struct PromptArgs {
 }
 
 pub(crate) fn run(args: &SessionArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
-    let (session, verb) = match &args.step {
+    let (session, render): (_, fn(&SessionView) -> String) = match &args.step {
         SessionStep::Start(start) => {
             let request = SessionStartRequest {
                 id: start.session.clone(),
@@ -78,19 +83,16 @@ pub(crate) fn run(args: &SessionArgs, inv: &Invocation, out: &mut Output) -> Com
                 directory: start.directory.clone(),
                 agent: start.agent.clone(),
             };
-            (inv.ask(request)?, "started")
+            (inv.ask(request)?, people::session_started)
         }
         SessionStep::End(end) => {
             let summary = end.summary.as_deref().map(|text| save::content(inv, out, Some(text)));
             let request =
                 SessionEndRequest { id: end.session.clone(), summary: summary.transpose()? };
-            (inv.ask(request)?, "ended")
+            (inv.ask(request)?, people::session_ended)
         }
     };
-    let ended = session.ended_at.is_some() && verb == "started";
-    let verb = if session.changed { verb } else { "unchanged:" };
-    let state = if ended { ", which has ended" } else { "" };
-    out.either(&session, format_args!("{verb} {}{state}", plain(&session.id)))
+    out.answer(&session, render)
 }
 
 pub(crate) fn prompt(args: &PromptArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
@@ -104,5 +106,5 @@ pub(crate) fn prompt(args: &PromptArgs, inv: &Invocation, out: &mut Output) -> C
     if !prompt.redacted.is_empty() {
         out.say(&prompt.redacted);
     }
-    out.either(&prompt, format_args!("kept as entry {}", prompt.id))
+    out.answer(&prompt, people::prompt_kept)
 }

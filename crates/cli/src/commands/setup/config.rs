@@ -26,9 +26,13 @@ pub(crate) struct ConfigArgs {
 
 #[derive(Subcommand, Debug)]
 enum ConfigStep {
-    /// Every key with its value and origin. JSON: [{key, value, origin, variable, about}]
+    /// Every key with its value and origin.
+    ///
+    /// JSON: [{key, value, origin, variable, about}]
     Show,
-    /// Sets a key in the file, and leaves the rest of it as it is. JSON: {setting, before, changed, note}
+    /// Sets a key in the file, and leaves the rest of it as it is.
+    ///
+    /// JSON: {setting, before, changed, note}
     Set {
         /// The key, as `config show` lists it
         key: String,
@@ -36,16 +40,24 @@ enum ConfigStep {
         #[arg(allow_hyphen_values = true)]
         value: String,
     },
-    /// Takes a key out of the file, so that its default counts. JSON: as `set`
+    /// Takes a key out of the file, so that its default counts.
+    ///
+    /// JSON: as `set`
     Unset {
         /// The key, as `config show` lists it
         key: String,
     },
-    /// Where the file is, whether it is there or not. JSON: {path, exists}
+    /// Where the file is, whether it is there or not.
+    ///
+    /// JSON: {path, exists}
     Path,
-    /// Whether the file and the variables are right. JSON: {path, ok}
+    /// Whether the file and the variables are right.
+    ///
+    /// JSON: {path, ok}
     Check,
-    /// Everything that can be set, as Markdown; presets too. JSON: {markdown}
+    /// Everything that can be set, as Markdown; presets too.
+    ///
+    /// JSON: {markdown}
     Reference,
 }
 
@@ -69,7 +81,7 @@ pub(crate) fn run(
             out.either(&json!({ "markdown": markdown }), markdown.trim_end())
         }
         ConfigStep::Check => {
-            daemon::mind_host::read_settings(&config::load(&folder, &env.variables)?)?;
+            host::mind_host::read_settings(&config::load(&folder, &env.variables)?)?;
             let view = json!({"path": path.display().to_string(), "ok": true});
             out.either(&view, format_args!("{} is fine", path.display()))
         }
@@ -100,7 +112,7 @@ pub(crate) fn run(
                     out.line(format_args!("{name:<28} {value:<20} {origin}"))?;
                 }
             }
-            let (preset, changes) = daemon::mind_host::by_preset(&config)?;
+            let (preset, changes) = host::mind_host::by_preset(&config)?;
             for (name, value) in changes {
                 let origin = format!("preset {preset}");
                 if out.is_json() {

@@ -6,7 +6,9 @@ mod hands;
 mod past;
 
 use std::path::Path;
+use std::sync::Arc;
 
+use agent_sessions::AgentSessions;
 use api::ErrorCode;
 use api::health::{ActorHealth, HealthAnswer, HealthRequest};
 
@@ -196,9 +198,10 @@ fn stores(
             }
             let settings = config.map(Config::settings).unwrap_or_default();
             let service = Service::new(folder, settings, wait(globals));
-            let service = service.telling(told_of_renewals(env.talk.clone()));
+            let service = Arc::new(service.telling(told_of_renewals(env.talk.clone())));
             if past::is_there(folder) {
-                let state = service.past_state(&caller, PastStateRequest {});
+                let agents = AgentSessions::new(Arc::clone(&service));
+                let state = agents.past_state(&caller, PastStateRequest {});
                 past::examine(state.map_err(api::Error::from), report);
             }
             let answer = service.health(&caller, HealthRequest {});

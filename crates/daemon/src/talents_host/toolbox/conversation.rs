@@ -9,9 +9,9 @@ use api::admin::AdminQuestionRequest;
 use api::channel::{ChannelBranchRequest, ChannelGetRequest, ChannelWorkerRequest};
 use api::memory::Memory as MemoryView;
 use mind::admin::AdminQuestion;
+use runs::process::{ToolAnswer, ToolError, ToolScene};
 use serde::Deserialize;
 use serde_json::json;
-use talents::process::{ToolAnswer, ToolError, ToolScene};
 
 use crate::talents_host::toolbox::{ABOUT, MemoryTools, ToolResult, told};
 

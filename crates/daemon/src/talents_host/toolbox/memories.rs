@@ -14,10 +14,10 @@ use api::read::{GetAnswer, GetRequest};
 use api::save::SaveRequest;
 use api::search::{HitView, SearchRequest};
 use api::session::SessionEndRequest;
+use runs::process::{ToolAnswer, ToolScene};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use talents::Facet;
-use talents::process::{ToolAnswer, ToolScene};
 
 use super::conversation::is_open;
 use super::{ABOUT, MemoryTools, ToolResult, told};

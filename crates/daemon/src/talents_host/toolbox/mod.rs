@@ -20,15 +20,15 @@ use api::render::untrusted;
 use api::{Error, Fault};
 use llm::providers::{BoxFuture, ToolServer, ToolSpec};
 use mind::admin::AdminQuestion;
+use runs::process::{Spending, ToolAnswer, ToolError, ToolScene, Toolbox};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use talents::process::{Spending, ToolAnswer, ToolError, ToolScene, Toolbox};
 use talents::talent_files::ToolGrant;
 use talents::{Facet, TalentName};
 
 use crate::talents_host::memory::MemoryHandle;
-use crate::tool_servers::BETWEEN;
 use conversation::{InspectArgs, UndoArgs, word};
+use host::tool_servers::BETWEEN;
 
 pub use specs::specs;
 

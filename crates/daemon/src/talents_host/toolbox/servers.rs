@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use api::hands::{ServerToolsRequest, ToolUseRequest, ToolUseState};
 use llm::providers::ToolSpec;
+use runs::process::{ToolAnswer, ToolError, ToolScene};
 use serde_json::Value;
 use talents::TalentName;
-use talents::process::{ToolAnswer, ToolError, ToolScene};
 
 use super::{MemoryTools, ToolResult, told};
 

@@ -11,14 +11,14 @@ use kernel::limits::EDGES_PER_MEMORY_MAX;
 use kernel::memory::{Body, DecisionStatus, Fields, GoalStatus, MemoryId, MemoryType, PAGE_KIND};
 use kernel::render::one_line;
 use kernel::{Digest, Reading};
-use recall::analyze::Analyzer;
 use recall::ranker::{AnswerLevel, Ranker};
 use recall::search::{self, SearchQuery};
+use text::analyze::Analyzer;
 
 use super::PageSubject;
-use crate::bulletin::gather::{
-    BulletinInput, Dimension, GatherRequest, Gathering, InputItem, InputSection, happened, hash_of,
-};
+use crate::bulletin::dimension::Dimension;
+use crate::bulletin::gather::{GatherRequest, Gathering, happened};
+use crate::bulletin::input::{BulletinInput, InputItem, InputSection, hash_of};
 use crate::bulletin::phrase::{phrase, within};
 use crate::bulletin::relations;
 use crate::error::Result;
@@ -26,6 +26,9 @@ use crate::memory_recall::{ListCandidates, RecallHit};
 
 /// Memories that a question is answered with.
 const MATCHES_MAX: usize = 40;
+/// Words that ask, and say nothing about what is asked.
+const ASKING: &str =
+    "know known tell remember say said think learn learned give show list explain describe";
 /// Memories that are said because they are linked to one of those.
 const LINKED_MAX: usize = 20;
 /// Words of one line.
@@ -59,7 +62,7 @@ pub fn gather_page(
             let mut item = gathering.item(memory, &text, note)?;
             relations::replaced(&gathering.view, &gathering.sight, memory, &mut item)?;
             with_content(&mut item);
-            let folded = recall::analyze::fold(&item.text);
+            let folded = text::analyze::fold(&item.text);
             if relations::join_alike(&mut items, &item) || !gathering.said.insert(folded) {
                 continue;
             }
@@ -109,7 +112,7 @@ fn answering(
         Ok(())
     };
     let analyzer = recall::language::analyzer(&gathering.view)?;
-    let asked = analyzer.question(&subject.question).terms;
+    let asked = asked_words(&analyzer, &subject.question);
     for hit in &outcome.hits {
         // How likely a hit answers was learned on large memories; in a small one its words must do.
         let answers = Ranker::shared().level(hit.relevance) >= AnswerLevel::Weak;
@@ -140,6 +143,15 @@ fn answering(
         }
     }
     Ok(memories)
+}
+
+/// The words that a question is about, without those that only ask.
+fn asked_words(analyzer: &Analyzer, question: &str) -> Vec<String> {
+    let asking = analyzer.question(ASKING).terms;
+    let all = analyzer.question(question).terms;
+    let (about, rest): (Vec<String>, Vec<String>) =
+        all.into_iter().partition(|term| !asking.contains(term));
+    if about.is_empty() { rest } else { about }
 }
 
 /// True if a memory has two of three words that the question asks about.

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{PAGE_VERSIONS_MAX, PageSubject};
 use crate::audience::Audience;
-use crate::bulletin::gather::{BulletinInput, InputItem};
+use crate::bulletin::input::{BulletinInput, InputItem};
 use crate::bulletin::{Bulletin, BulletinState, BulletinStep, ModelUse, render};
 use crate::error::Result;
 use crate::settings::BulletinSettings;

@@ -69,6 +69,10 @@ impl Reader<'_> {
     }
 
     pub(super) fn jitter_seconds(&mut self) -> u32 {
+        // None at all is what zero says, too.
+        if self.value("jitter_seconds").is_some_and(|value| *value == 0) {
+            return 0;
+        }
         self.count("jitter_seconds", 86_400).unwrap_or(0)
     }
 

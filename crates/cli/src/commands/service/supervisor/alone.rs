@@ -10,12 +10,12 @@ use std::time::Duration;
 use api::{Error, ErrorCode, Fault};
 use client::place::DaemonPlace;
 use client::protocol::{self, Hello};
+use runs::process::stop_on_signals;
+use runs::runner::RunnerSettings;
 use serde_json::Value;
 use service::config;
 use talents::bus::{BusFilter, BusMessage, BusSettings, Delivery, Hub, SUPERVISOR_TOPIC};
 use talents::clock::Timing;
-use talents::process::stop_on_signals;
-use talents::runner::RunnerSettings;
 use talents::supervisor::{
     ServiceCommand, ServiceWork, SupervisedService, Supervisor, SupervisorSettings,
 };

@@ -8,10 +8,10 @@ use client::connection::DaemonClient;
 use serde_json::{Value, json};
 use talents::bus::{BusMessage, SUPERVISOR_TOPIC};
 
-use crate::commands::talents::bus::{ask, place, refusal, runtime};
 use crate::failure::{CommandResult, Failure};
 use crate::invocation::{CommandEnv, GlobalArgs};
 use crate::output::{Output, plain};
+use talent_commands::bus::{ask, place, refusal, runtime};
 
 /// Keeps the daemon running; shows its services, and how far the work of the days has come.
 ///

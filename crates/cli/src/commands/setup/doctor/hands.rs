@@ -9,29 +9,29 @@ use std::path::Path;
 
 use api::{Error, Result};
 use client::place::DaemonPlace;
-use daemon::confinement::exec_settings;
 use daemon::talents_host::TalentContext;
 use daemon::talents_host::settings::unused;
+use host::confinement::exec_settings;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use runs::runner::RunnerSettings;
+use runs::runner::log::doctor::LogFinding;
 use service::config::Config;
 use service::{Environment as _, SystemEnvironment};
 use talents::confine::{self, ConfineMode};
-use talents::runner::RunnerSettings;
-use talents::runner::log::doctor::LogFinding;
 use talents::supervisor::{Calendar, ScheduleState, SupervisorSettings};
 use talents::{Day, Layout};
 
 use crate::commands::setup::doctor::DoctorReport;
-use crate::commands::talents::talent::doctor::look;
 use crate::process::own_environment;
+use talent_commands::talent::doctor::look;
 
 /// Findings of one kind that are named.
 const NAMED_MAX: usize = 3;
 
 /// Reads what the settings say of the mind, by the code that the mind reads them with.
 pub(super) fn judge_mind(config: &Config) -> service::Result<()> {
-    daemon::mind_host::read_settings(config).map(drop)
+    host::mind_host::read_settings(config).map(drop)
 }
 
 pub(super) fn examine(folder: &Path, config: &Config, report: &mut DoctorReport) {
@@ -133,6 +133,13 @@ fn talents(hands: &TalentContext, report: &mut DoctorReport) {
 }
 
 fn providers(hands: &TalentContext, report: &mut DoctorReport) {
+    let notes = match unused(&hands.layout) {
+        Ok(notes) => notes,
+        Err(error) => {
+            let remedy = "correct the file; until then no model is asked".to_owned();
+            return report.fail("providers", error.message, Some(remedy));
+        }
+    };
     let named = hands.providers();
     for provider in &named {
         match &provider.problem {
@@ -146,8 +153,7 @@ fn providers(hands: &TalentContext, report: &mut DoctorReport) {
     if named.is_empty() {
         report.ok("providers", "none is set up; talents need one, the memory does not");
     }
-    // A file that cannot be read was told above: without it there are no hands.
-    for note in unused(&hands.layout).unwrap_or_default() {
+    for note in notes {
         report.warn("providers", note, "docs/configuration.md has the keys there are");
     }
 }
@@ -170,9 +176,13 @@ fn schedule(hands: &TalentContext, config: &Config, report: &mut DoctorReport) {
         if waiting <= NAMED_MAX {
             let why = record.error.as_deref().unwrap_or("it failed");
             let says = format!("{day} is not done after {} tries: {why}", record.attempts);
+            let tries = format!(
+                "the model did not answer as it was asked to, so it rests until the day's data or the model changes; \
+                 `cortex think --day {day}` tries now"
+            );
             let remedy = "it is tried again while the daemon runs, at once when a provider or the budget is back; \
                           `cortex talent log` shows the runs";
-            report.warn("schedule", says, remedy);
+            report.warn("schedule", says, if record.rests { tries.as_str() } else { remedy });
         }
     }
     if waiting > NAMED_MAX {
@@ -192,7 +202,10 @@ fn schedule(hands: &TalentContext, config: &Config, report: &mut DoctorReport) {
         Err(error) => return report.refused("schedule", &error),
     };
     if let (Some(first), true) = (missing.first(), hands.can_think()) {
-        let says = format!("{} days wait for their work, from {first} on", missing.len());
+        let says = match missing.len() {
+            1 => format!("{first} waits for its work"),
+            count => format!("{count} days wait for their work, from {first} on"),
+        };
         report.warn(
             "schedule",
             says,
