@@ -2,14 +2,13 @@
 
 import { ApiError, get, isCancelled, onSignedOut } from './lib/api.js';
 import { showHelp } from './lib/dialog.js';
-import { add, byId, h, icon, show } from './lib/dom.js';
+import { add, byId, h, icon, map, quiet, show } from './lib/dom.js';
 import { setPageKeys, startKeys } from './lib/keys.js';
 import { commandLine, heading, problem, skeleton } from './lib/parts.js';
 import { go, reload, startRouter } from './lib/router.js';
 import { keep, project, recall } from './lib/state.js';
 import { undoLast } from './lib/toast.js';
 
-/** @typedef {import('./lib/router.js').Visit} Visit */
 /** @typedef {{path: string, title: string, icon: string, file: string, also?: string[]}} PageEntry */
 
 /** @type {[string, PageEntry[]][]} */
@@ -45,7 +44,7 @@ const PAGES = [
     { path: '/access', title: 'Access', icon: 'access', file: 'access' },
     { path: '/settings', title: 'Settings', icon: 'settings', file: 'settings' },
     { path: '/transfer', title: 'Import, export', icon: 'transfer', file: 'transfer' },
-    { path: '/reference', title: 'API', icon: 'api', file: 'reference' },
+    { path: '/docs', title: 'API', icon: 'api', file: 'reference' },
   ]],
 ];
 /** First words of addresses that a page of another name shows. @type {{[word: string]: string}} */
@@ -79,6 +78,7 @@ async function open(visit) {
     const content = await page.open(visit);
     clearTimeout(waiting);
     if (visit.signal.aborted) return;
+    if (byId('status').querySelector('.bad')) void drawStatus();
     show(main, content);
     if (!typingSearch()) {
       scrollTo(0, 0);
@@ -86,6 +86,7 @@ async function open(visit) {
     }
   } catch (error) {
     clearTimeout(waiting);
+    void drawStatus();
     // Who is not let in has been told so already.
     const refused = error instanceof ApiError && error.status === 401;
     if (!refused && !isCancelled(error) && !visit.signal.aborted) show(main, heading(/** @type {any} */ (error).status === 404 ? 'Not found' : 'Something went wrong'), problem(error));
@@ -157,7 +158,7 @@ async function drawProjects() {
   });
   try {
     const { projects } = await get('/api/projects');
-    const names = projects.map((/** @type {any} */ each) => each.name).filter(Boolean);
+    const names = map(projects, (each) => each.name).filter(Boolean);
     if (project() && !names.includes(project())) names.unshift(project());
     add(box, names.map((/** @type {string} */ name) => h('option', { value: name }, name)));
     box.value = project();
@@ -169,7 +170,7 @@ async function drawProjects() {
 async function drawStatus() {
   try {
     const health = await get('/health');
-    show(byId('status'), h('span', { class: 'dot good' }), `Cortex ${health.version}`, h('span', { class: 'quiet' }, 'on this machine'));
+    show(byId('status'), h('span', { class: 'dot good' }), `Cortex ${health.version}`, quiet('on this machine'));
   } catch {
     show(byId('status'), h('span', { class: 'dot bad' }), 'not reachable');
   }

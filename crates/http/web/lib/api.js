@@ -13,6 +13,12 @@ export class ApiError extends Error {
   }
 }
 
+/** What to tell people: a browser's own words for a daemon that is gone say nothing. @param {unknown} error */
+export function toldOf(error) {
+  const { message, name } = /** @type {any} */ (error);
+  return name === 'TypeError' && /fetch|network|load|import/i.test(message) ? 'Cortex does not answer.' : String(message ?? error);
+}
+
 /** Told when the server wants to know who asks. @type {() => void} */
 let signedOut = () => {};
 

@@ -1,8 +1,6 @@
 // Dialogs: native ones, so that focus stays inside and Escape closes them.
 
-import { byId, h, icon } from './dom.js';
-
-/** @typedef {import('./dom.js').Child} Child */
+import { actions, byId, h, icon, input } from './dom.js';
 
 /**
  * @param {string} title
@@ -14,7 +12,7 @@ export function openDialog(title, content, { wide = false } = {}) {
   const label = h('h2', { id: 'dialog-title' }, title);
   const dialog = /** @type {HTMLDialogElement} */ (h('dialog', { 'aria-labelledby': 'dialog-title', class: wide ? 'wide' : null },
     h('header', {}, label,
-      h('button', { class: 'icon-button', type: 'button', 'aria-label': 'Close', onclick: () => dialog.close() }, icon('close'))),
+      h('button', { class: 'icon-button', 'aria-label': 'Close', onclick: () => dialog.close() }, icon('close'))),
     h('div', { class: 'dialog-body' }, content)));
   byId('dialogs').append(dialog);
   const closed = new Promise((/** @type {(value: void) => void} */ resolve) => {
@@ -40,19 +38,19 @@ export function openDialog(title, content, { wide = false } = {}) {
  */
 export function confirmTyped(title, words, typed, action, act) {
   const button = /** @type {HTMLButtonElement} */ (h('button', { class: 'button danger', type: 'submit', disabled: true }, action));
-  const field = /** @type {HTMLInputElement} */ (h('input', {
+  const field = input({
     type: 'text', id: 'typed', autocomplete: 'off',
     oninput: () => { button.disabled = field.value.trim() !== typed.trim(); },
-  }));
+  });
   const form = h('form', {
-    onsubmit: async (/** @type {Event} */ event) => {
+    onsubmit: async (event) => {
       event.preventDefault();
       if (button.disabled) return;
       dialog.close();
       await act();
     },
   }, h('p', {}, words), h('label', { for: 'typed' }, 'Type ', h('strong', {}, typed), ' to go on'), field,
-  h('div', { class: 'actions' }, button));
+  actions(button));
   const dialog = openDialog(title, form);
 }
 

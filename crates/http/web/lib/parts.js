@@ -1,11 +1,9 @@
 // Pieces that many pages share: badges, rows, cards, and what is shown while waiting or when something is wrong.
 
-import { add, h, icon, show } from './dom.js';
-import { isCancelled } from './api.js';
-import { ago, moment } from './time.js';
-
-/** @typedef {import('./dom.js').Child} Child */
-/** @typedef {import('./shapes.js').Memory} Memory */
+import { add, h, icon, pill, show } from './dom.js';
+import { isCancelled, toldOf } from './api.js';
+import { bare } from './text.js';
+import { ago, clock, moment } from './time.js';
 
 /**
  * The reader's own word for the type, with the colour of the type it belongs to.
@@ -22,28 +20,38 @@ export function when(when) {
   return h('time', { datetime: when ?? '', title: moment(when) }, ago(when, Date.now()));
 }
 
+/** @param {string} at */
+export function timeOfDay(at) {
+  return h('time', { datetime: at, title: moment(at) }, clock(at));
+}
+
 /**
  * One memory as a row that opens it.
  * @param {any} memory a memory, a hit or a brief
- * @param {{preview?: string, extra?: Child, href?: string}} [options]
+ * @param {{preview?: string, extra?: Child, href?: string, dated?: boolean}} [options] `dated`: it stands under its day already
  */
-export function memoryRow(memory, { preview, extra, href } = {}) {
+export function memoryRow(memory, { preview, extra, href, dated } = {}) {
   const given = String(preview ?? memory.preview ?? memory.content ?? '');
   // A preview of the search begins with the title, which stands above it already.
   const text = given.startsWith(`${memory.title}. `) ? given.slice(memory.title.length + 2) : given;
   return h('a', { class: 'row', href: href ?? `/m/${memory.id}`, 'data-id': memory.id },
-    h('span', { class: 'row-top' }, badge(memory), h('span', { class: 'row-title' }, memory.title.replaceAll('`', '') || `Memory ${memory.id}`),
+    h('span', { class: 'row-top' }, badge(memory), h('span', { class: 'row-title' }, bare(memory.title) || `Memory ${memory.id}`),
       memory.pinned && h('span', { class: 'mark', title: 'pinned' }, icon('pin'), h('span', { class: 'hidden' }, 'pinned')),
-      memory.archived && h('span', { class: 'pill' }, 'archived'),
-      memory.deleted_at && h('span', { class: 'pill bad' }, 'forgotten'),
-      (memory.superseded || memory.standing === 'superseded') && h('span', { class: 'pill warn' }, 'superseded')),
+      memory.archived && pill('', 'archived'),
+      memory.deleted_at && pill('bad', 'forgotten'),
+      (memory.superseded || memory.standing === 'superseded') && pill('warn', 'superseded')),
     h('span', { class: 'row-sub' }, h('span', { class: 'row-text' }, plain(text)), extra),
-    h('span', { class: 'row-meta' }, memory.project && h('span', {}, memory.project), when(memory.created_at)));
+    h('span', { class: 'row-meta' }, memory.project && h('span', {}, memory.project), dated ? timeOfDay(memory.created_at) : when(memory.created_at)));
 }
 
 /** Markdown marks taken out, on one line. @param {string} text */
 export function plain(text) {
   return text.replace(/```\w*|[`*#>|]+|\[[ x]\]|-{3,}/g, '').replace(/\s+/g, ' ').trim().slice(0, 240);
+}
+
+/** A sentence in which `what is between marks` is code. @param {string} text */
+export function coded(text) {
+  return text.split('`').map((part, index) => (index % 2 === 1 ? h('code', {}, part) : part));
 }
 
 /**
@@ -99,9 +107,9 @@ export async function fillIn(place, work, rows = 3) {
 
 /** @param {unknown} error */
 export function problem(error) {
-  const { message, hint, status } = /** @type {any} */ (error);
-  return h('div', { class: 'problem', role: 'alert' }, icon('warn'), h('div', {}, h('strong', {}, String(message ?? error)),
-    hint && h('p', {}, hint), status === undefined && h('p', {}, 'Is the daemon running? `cortex status` tells.')));
+  const { hint, status } = /** @type {any} */ (error);
+  return h('div', { class: 'problem', role: 'alert' }, icon('warn'), h('div', {}, h('strong', {}, toldOf(error)),
+    hint && h('p', {}, hint), status === undefined && h('p', {}, 'Is Cortex running? ', h('code', {}, 'cortex status'), ' tells.')));
 }
 
 /**
@@ -110,7 +118,7 @@ export function problem(error) {
  */
 export function commandLine(command) {
   const button = h('button', {
-    class: 'icon-button', type: 'button', 'aria-label': `Copy ${command}`,
+    class: 'icon-button', 'aria-label': `Copy ${command}`,
     onclick: async () => {
       await navigator.clipboard.writeText(command);
       show(button, icon('check'));

@@ -47,6 +47,11 @@ export function shortRoot(root) {
   return root.length > 16 ? `${root.slice(0, 8)}…${root.slice(-6)}` : root;
 }
 
+/** A title on one line of plain text: marks of code are taken out. @param {string | null | undefined} title */
+export function bare(title) {
+  return (title ?? '').replaceAll('`', '');
+}
+
 /** @param {string} word `relates_to` as `relates to` */
 export function words(word) {
   return word.replaceAll('_', ' ');
@@ -55,4 +60,15 @@ export function words(word) {
 /** @param {string} word */
 export function capital(word) {
   return word.slice(0, 1).toUpperCase() + word.slice(1);
+}
+
+/** What an audit finds, as a heading. @type {{[problem: string]: string}} */
+const NAMES = {
+  secret: 'Possible secrets', contradicting: 'Contradictions', disagreeing: 'Alike, but saying different things', copied: 'Copies', alike: 'Nearly the same', outdated: 'Past their date',
+  prompt: 'Questions kept as answers', vague: 'Too short to be useful', unused: 'Never used', unplaced: 'Without a project', projects: 'Project names that look alike',
+};
+
+/** @param {string} problem */
+export function problemName(problem) {
+  return NAMES[problem] ?? capital(words(problem));
 }

@@ -17,6 +17,7 @@ export function ago(when, now) {
   const past = now - at;
   if (past < -MINUTE) return `in ${span(-past)}`;
   if (past < MINUTE) return 'just now';
+  if (past >= DAY && past < 2 * DAY) return 'yesterday';
   if (past < 30 * DAY) return `${span(past)} ago`;
   return date(at, now);
 }

@@ -3,7 +3,8 @@
 // What must stay true: a change that can be undone is undone by the same list of operations wherever the reader is, also
 // by the key `u`, until the next change.
 
-import { add, byId, h, icon } from './dom.js';
+import { toldOf } from './api.js';
+import { add, button, byId, h, icon } from './dom.js';
 
 const SHOWN_MS = 9_000;
 
@@ -31,7 +32,7 @@ export function tell(words, undo = null, afterwards = () => {}) {
       }
     } };
     last = entry;
-    add(element, h('button', { class: 'link', type: 'button', onclick: entry.undo }, 'Undo', h('kbd', {}, 'u')));
+    add(element, button('link', entry.undo, 'Undo', h('kbd', {}, 'u')));
   }
   put(element, close);
 }
@@ -39,9 +40,18 @@ export function tell(words, undo = null, afterwards = () => {}) {
 /** @param {unknown} error */
 export function fail(error) {
   const hint = /** @type {any} */ (error)?.hint;
-  const words = error instanceof Error ? error.message : String(error);
+  const words = toldOf(error);
   const element = h('div', { class: 'toast bad', role: 'alert' }, icon('warn'), h('span', {}, words, hint ? ` — ${hint}` : ''));
   put(element, () => element.remove());
+}
+
+/** Does it; what goes wrong is said. @param {() => Promise<unknown>} work */
+export async function attempt(work) {
+  try {
+    await work();
+  } catch (error) {
+    fail(error);
+  }
 }
 
 /** Takes back the last change, if there is one. */
@@ -54,7 +64,7 @@ export function undoLast() {
  * @param {() => void} close
  */
 function put(element, close) {
-  add(element, h('button', { class: 'icon-button', type: 'button', 'aria-label': 'Dismiss', onclick: close }, icon('close')));
+  add(element, h('button', { class: 'icon-button', 'aria-label': 'Dismiss', onclick: close }, icon('close')));
   const stack = byId('toasts');
   stack.append(element);
   while (stack.childElementCount > 3) stack.firstElementChild?.remove();

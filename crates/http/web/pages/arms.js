@@ -2,7 +2,6 @@
 
 import { h, s } from '../lib/dom.js';
 
-/** @typedef {import('../lib/shapes.js').Hit} Hit */
 /** @typedef {import('../lib/shapes.js').Arm} Arm */
 
 const WIDTH = 40;

@@ -1,37 +1,35 @@
 // Budget: what models cost today, by purpose, against the limits; and the switch that stops them all.
 
 import { get, send } from '../lib/api.js';
-import { h } from '../lib/dom.js';
+import { h, map, quiet } from '../lib/dom.js';
 import { card, empty, heading, table, when } from '../lib/parts.js';
 import { reload } from '../lib/router.js';
 import { count, counted } from '../lib/text.js';
-import { fail, tell } from '../lib/toast.js';
+import { attempt, tell } from '../lib/toast.js';
 
 const LEDGER = 100;
 
-/** @param {import('../lib/router.js').Visit} visit */
+/** @param {Visit} visit */
 export async function open({ signal }) {
   const budget = await get('/api/budget', { limit: LEDGER }, signal);
   const turn = async () => {
     const off = !budget.kill_switch;
-    try {
+    await attempt(async () => {
       await send('POST', '/api/budget', { kill_switch: off });
       tell(off ? 'No model is asked from now on.' : 'Models may be asked again.', () => send('POST', '/api/budget', { kill_switch: !off }), reload);
       reload();
-    } catch (error) {
-      fail(error);
-    }
+    });
   };
   return [
-    heading('Budget', { sub: `${budget.day}: $${budget.dollars.toFixed(2)} and ${counted(budget.tokens, 'token')}${budget.provider ? ` with ${budget.provider}` : ', no provider is set up'}`,
-      actions: h('button', { class: `button ${budget.kill_switch ? 'primary' : 'danger'}`, type: 'button', onclick: () => void turn() }, budget.kill_switch ? 'Allow models again' : 'Stop all models') }),
+    heading('Budget', { sub: budget.provider ? `Today $${budget.dollars.toFixed(2)} and ${counted(budget.tokens, 'token')} with ${budget.provider}` : `Today $${budget.dollars.toFixed(2)}. No model is set up, so nothing can be spent.`,
+      actions: h('button', { class: `button ${budget.kill_switch ? 'primary' : 'danger'}`, onclick: () => void turn() }, budget.kill_switch ? 'Allow models again' : 'Stop all models') }),
     budget.kill_switch && h('p', { class: 'notice warn' }, 'The kill switch is thrown: no model is asked. Everything else works.'),
-    card('By purpose', table('Spent by purpose', ['Purpose', 'Tokens', 'Limit', 'Dollars', 'Limit', 'Used'], budget.purposes.map((/** @type {any} */ each) => {
+    card('By purpose', table('Spent by purpose', ['Purpose', 'Tokens', 'Limit', 'Dollars', 'Limit', 'Used'], map(budget.purposes, (each) => {
       const limit = each.tokens_limit || budget.tokens_limit;
-      return [each.purpose, count(each.tokens), limit ? count(limit) : 'none', `$${each.dollars.toFixed(4)}`, each.dollars_limit ? `$${each.dollars_limit.toFixed(2)}` : 'none',
-        limit ? h('meter', { min: 0, max: limit, value: each.tokens, 'aria-label': `${each.purpose} used` }) : h('span', { class: 'quiet' }, 'no limit')];
+      return [each.purpose, count(each.tokens), limit ? count(limit) : 'none', each.dollars ? `$${each.dollars.toFixed(4)}` : '$0', each.dollars_limit ? `$${each.dollars_limit.toFixed(2)}` : 'none',
+        limit ? h('meter', { min: 0, max: limit, value: each.tokens, 'aria-label': `${each.purpose} used` }) : quiet('no limit')];
     }))),
-    card('Ledger', budget.ledger.length === 0 ? empty('Nothing was spent', 'Remembering, searching and tending need no model.')
-      : table('Ledger', ['When', 'Purpose', 'Who', 'Model', 'Tokens', 'Dollars'], budget.ledger.map((/** @type {any} */ line) => [when(line.at), line.purpose, line.who, line.model ?? '', count(line.tokens), `$${line.dollars.toFixed(4)}${line.assumed ? ' (assumed)' : ''}`]))),
+    card('What was spent', budget.ledger.length === 0 ? empty('Nothing was spent', 'Remembering, searching and tending need no model.')
+      : table('What was spent', ['When', 'Purpose', 'Who', 'Model', 'Tokens', 'Dollars'], map(budget.ledger, (line) => [when(line.at), line.purpose, line.who, line.model ?? '', count(line.tokens), `$${line.dollars.toFixed(4)}${line.assumed ? ' (assumed)' : ''}`]))),
   ];
 }

@@ -2,16 +2,16 @@
 // they come to is a note. It needs a model; without one it says so and how to name one.
 
 import { ApiError, get, send } from '../lib/api.js';
-import { h, show } from '../lib/dom.js';
+import { actions, button, h, input, map, quiet, show } from '../lib/dom.js';
 import { markdown } from '../lib/markdown_dom.js';
 import { card, empty, heading, when } from '../lib/parts.js';
 import { go, reload } from '../lib/router.js';
 import { counted } from '../lib/text.js';
-import { fail, tell } from '../lib/toast.js';
+import { attempt, fail, tell } from '../lib/toast.js';
 
 const MESSAGES = 100;
 
-/** @param {import('../lib/router.js').Visit} visit */
+/** @param {Visit} visit */
 export async function open({ parts, signal }) {
   const name = parts[1] ?? '';
   const [{ channels }, { provider }] = await Promise.all([get('/api/channels', {}, signal), get('/api/budget', { limit: 1 }, signal)]);
@@ -19,13 +19,13 @@ export async function open({ parts, signal }) {
   const channel = known ? await get(`/api/channels/${encodeURIComponent(name)}`, { limit: MESSAGES }, signal) : null;
   return [
     heading(name || 'Chat', { sub: channel ? `${counted(channel.messages, 'message')}, ${counted(channel.tokens, 'token')} in its context${channel.branches.length > 0 ? `, ${counted(channel.branches.length, 'branch', 'branches')} thinking` : ''}` : 'Conversations with the memory at hand. What is worth keeping becomes a memory.',
-      actions: channel && [h('button', { class: 'button', type: 'button', onclick: () => void aside(name, 'branches', 'description', 'What is the branch to think about?') }, 'Branch'),
-        h('button', { class: 'button', type: 'button', onclick: () => void aside(name, 'workers', 'task', 'What is the worker to do?') }, 'Worker'),
-        (channel.is_answering || channel.branches.length > 0) && h('button', { class: 'button danger', type: 'button', onclick: () => void stop(name) }, 'Stop')] }),
+      actions: channel && [button('', () => void aside(name, 'branches', 'description', 'What is the branch to think about?'), 'Branch'),
+        button('', () => void aside(name, 'workers', 'task', 'What is the worker to do?'), 'Worker'),
+        (channel.is_answering || channel.branches.length > 0) && button('danger', () => void stop(name), 'Stop')] }),
     !provider && h('div', { class: 'notice warn' }, h('p', {}, 'No model is set up, so nobody would answer. Everything else works without one; questions that need none are answered at ', h('a', { href: '/ask' }, 'Ask'), '.'), h('p', {}, 'To name one, start the daemon with a key (', h('code', {}, 'ANTHROPIC_API_KEY'), ', ', h('code', {}, 'OPENAI_API_KEY'), ', ', h('code', {}, 'GEMINI_API_KEY'), ') or write in ', h('code', {}, 'cortex.toml'), ': ', h('code', {}, '[providers.default]'), ' ', h('code', {}, 'provider = "ollama"'))),
     h('div', { class: 'columns chat' }, h('div', {}, talk(name || 'main', channel, signal)),
-      h('div', {}, card('Channels', channels.length === 0 ? empty('None yet', 'The first message makes one.') : h('ul', { class: 'health' }, channels.map((/** @type {any} */ each) => h('li', {},
-        h('span', { class: `dot ${each.is_answering ? 'good' : ''}` }), h('a', { class: 'grow', href: `/chat/${encodeURIComponent(each.channel)}`, 'aria-current': each.channel === name ? 'true' : null }, each.channel), h('span', { class: 'quiet' }, when(each.last_at)))))))),
+      h('div', {}, card('Channels', channels.length === 0 ? empty('None yet', 'The first message makes one.') : h('ul', { class: 'health' }, map(channels, (each) => h('li', {},
+        h('span', { class: `dot ${each.is_answering ? 'good' : ''}` }), h('a', { class: 'grow', href: `/chat/${encodeURIComponent(each.channel)}`, 'aria-current': each.channel === name ? 'true' : null }, each.channel), quiet(when(each.last_at)))))))),
   ];
 }
 
@@ -37,7 +37,7 @@ export async function open({ parts, signal }) {
 function talk(name, channel, signal) {
   const list = h('div', { class: 'said', role: 'log', 'aria-label': 'Conversation' }, (channel?.said ?? []).map(line));
   if (channel?.last_error) list.append(h('p', { class: 'bad-text' }, channel.last_error));
-  const field = /** @type {HTMLInputElement} */ (h('input', { type: 'text', 'aria-label': `Message to ${name}`, placeholder: `Say something in ${name}`, autocomplete: 'off', maxlength: 8000 }));
+  const field = input({ type: 'text', 'aria-label': `Message to ${name}`, placeholder: `Say something in ${name}`, autocomplete: 'off', maxlength: 8000 });
   const speak = async (/** @type {Event} */ event) => {
     event.preventDefault();
     const text = field.value.trim();
@@ -86,7 +86,7 @@ async function stream(name, message, place, signal) {
       const kind = /^event: *(.*)$/m.exec(each)?.[1];
       const data = JSON.parse(/^data: *(.*)$/m.exec(each)?.[1] ?? '{}');
       if (kind === 'delta') show(place, text += data.text);
-      if (kind === 'tool' && !text) show(place, h('span', { class: 'quiet' }, `uses ${data.name ?? data.tool ?? 'a tool'} …`));
+      if (kind === 'tool' && !text) show(place, quiet(`uses ${data.name ?? data.tool ?? 'a tool'} …`));
       if (kind === 'done') show(place, markdown(data.answer ?? data.text ?? text));
       if (kind === 'error') throw new Error(data.detail ?? data.error ?? 'Nobody answered.');
     }
@@ -102,25 +102,21 @@ async function stream(name, message, place, signal) {
 async function aside(name, kind, key, question) {
   const { openDialog } = await import('../lib/dialog.js');
   const field = /** @type {HTMLTextAreaElement} */ (h('textarea', { rows: 4, required: true, 'aria-label': question, maxlength: 4000 }));
-  const dialog = openDialog(question, h('form', { onsubmit: async (/** @type {Event} */ event) => {
+  const dialog = openDialog(question, h('form', { onsubmit: async (event) => {
     event.preventDefault();
     dialog.close();
-    try {
+    await attempt(async () => {
       await send('POST', `/api/channels/${encodeURIComponent(name)}/${kind}`, { [key]: field.value });
       tell('It has begun; what it comes to becomes a note here.');
       reload();
-    } catch (error) {
-      fail(error);
-    }
-  } }, field, h('div', { class: 'actions' }, h('button', { class: 'button primary', type: 'submit' }, 'Begin'))));
+    });
+  } }, field, actions(h('button', { class: 'button primary', type: 'submit' }, 'Begin'))));
 }
 
 /** @param {string} name */
 async function stop(name) {
-  try {
+  await attempt(async () => {
     await send('POST', `/api/channels/${encodeURIComponent(name)}/stop`);
     reload();
-  } catch (error) {
-    fail(error);
-  }
+  });
 }

@@ -2,7 +2,7 @@
 
 import { act } from '../lib/actions.js';
 import { get } from '../lib/api.js';
-import { h, icon, s, show } from '../lib/dom.js';
+import { h, icon, map, quiet, s, show } from '../lib/dom.js';
 import { badge, card, empty, fillIn, heading } from '../lib/parts.js';
 import { markdown } from '../lib/markdown_dom.js';
 import { go, reload } from '../lib/router.js';
@@ -12,7 +12,7 @@ import { bytes, count, counted, tokens } from '../lib/text.js';
 const BUDGETS = [2_048, 4_096, 8_192, 16_384, 32_768, 65_536];
 const DEFAULT_BUDGET = 16_384;
 
-/** @param {import('../lib/router.js').Visit} visit */
+/** @param {Visit} visit */
 export async function open({ query, signal }) {
   const budget = Number(query.get('bytes')) || DEFAULT_BUDGET;
   const context = await get('/api/context', { project: project(), max_bytes: budget }, signal);
@@ -22,13 +22,13 @@ export async function open({ query, signal }) {
     return answer.bulletin ? h('div', { class: 'context-text' }, answer.bulletin.text) : empty('No bulletin yet', 'It is written when the mind has warmed up.');
   }, 4);
   const text = h('div', { class: 'context-text' }, context.text);
-  const rendered = h('button', { class: 'button small', type: 'button', 'aria-pressed': 'false', onclick: () => {
+  const rendered = h('button', { class: 'button small', 'aria-pressed': 'false', onclick: () => {
     const on = rendered.getAttribute('aria-pressed') === 'false';
     rendered.setAttribute('aria-pressed', String(on));
     show(text, on ? markdown(context.text) : context.text);
     text.classList.toggle('context-text', !on);
   } }, 'Rendered');
-  const choose = h('select', { id: 'budget', onchange: (/** @type {Event} */ event) => go(`/context?bytes=${/** @type {HTMLSelectElement} */ (event.target).value}`) },
+  const choose = h('select', { id: 'budget', onchange: (event) => go(`/context?bytes=${event.target.value}`) },
     BUDGETS.map((size) => h('option', { value: size, selected: size === budget }, `at most ${bytes(size)}`)));
   return [
     heading('What agents see', {
@@ -38,11 +38,11 @@ export async function open({ query, signal }) {
     h('div', { class: 'columns' },
       h('div', {}, card('At the start of a session', text, { aside: rendered }), card('Bulletin, as a prompt holds it', bulletin)),
       h('div', {}, card('Cost', costs(context)),
-        card('In it', h('ul', { class: 'rows' }, [...context.pinned, ...context.memories].slice(0, 40).map((/** @type {any} */ brief) => h('li', { class: 'in-context' },
+        context.pinned.length + context.memories.length > 0 && card('In it', h('ul', { class: 'rows' }, [...context.pinned, ...context.memories].slice(0, 40).map((/** @type {any} */ brief) => h('li', { class: 'in-context' },
           h('a', { class: 'row slim', href: `/m/${brief.id}`, 'data-id': brief.id }, badge(brief), h('span', { class: 'row-title' }, brief.title.replaceAll('`', ''))),
-          h('button', { class: 'icon-button', type: 'button', 'aria-label': `${brief.pinned ? 'Unpin' : 'Pin'} ${brief.title}`, 'aria-pressed': String(brief.pinned), onclick: () => void act(brief.pinned ? 'unpin' : 'pin', [brief], reload) }, icon('pin')),
-          h('button', { class: 'icon-button', type: 'button', 'aria-label': `Put away ${brief.title}`, title: 'Put away', onclick: () => void act('archive', [brief], reload) }, icon('close'))))),
-        { aside: h('span', { class: 'quiet' }, 'change it and see') }))),
+          h('button', { class: 'icon-button', 'aria-label': `${brief.pinned ? 'Unpin' : 'Pin'} ${brief.title}`, 'aria-pressed': String(brief.pinned), onclick: () => void act(brief.pinned ? 'unpin' : 'pin', [brief], reload) }, icon('pin')),
+          h('button', { class: 'icon-button', 'aria-label': `Put away ${brief.title}`, title: 'Put away', onclick: () => void act('archive', [brief], reload) }, icon('close'))))),
+        { aside: quiet('change it and see') }))),
   ];
 }
 
@@ -56,14 +56,14 @@ function costs(context) {
     .map((/** @type {string} */ part) => ({ name: part.startsWith('## ') ? part.slice(3, part.indexOf('\n')) : 'Counts', tokens: tokens(part) }));
   let at = 0;
   const bar = s('svg', { class: 'parts-bar', viewBox: '0 0 100 10', preserveAspectRatio: 'none', role: 'img', 'aria-label': 'Tokens by part' },
-    parts.map((/** @type {any} */ part, /** @type {number} */ index) => {
+    map(parts, (part, index) => {
       const width = (part.tokens / Math.max(total, 1)) * 100;
       at += width;
       return s('rect', { x: at - width, y: 0, width, height: 10, class: `c${index % 6}` });
     }));
   return [
     h('p', {}, h('span', { class: 'big' }, count(total)), ' tokens, estimated · ', bytes(new TextEncoder().encode(context.text).length)), bar,
-    h('ul', { class: 'parts' }, parts.map((/** @type {any} */ part, /** @type {number} */ index) => h('li', {},
+    h('ul', { class: 'parts' }, map(parts, (part, index) => h('li', {},
       h('span', { class: `swatch c${index % 6}` }), part.name, h('span', { class: 'number' }, count(part.tokens))))),
     h('p', {}, h('span', { class: context.left_out > 0 ? 'pill warn' : 'pill good' }, context.left_out > 0 ? `${counted(context.left_out, 'line')} did not fit` : 'everything fits')),
   ];

@@ -4,7 +4,7 @@
 // both texts are shown and the reader decides.
 
 import { ApiError, get, send } from '../lib/api.js';
-import { h, show } from '../lib/dom.js';
+import { actions, button, h, map, quiet, quietLine, show } from '../lib/dom.js';
 import { markdown } from '../lib/markdown_dom.js';
 import { card, heading } from '../lib/parts.js';
 import { go } from '../lib/router.js';
@@ -13,18 +13,16 @@ import { counted, tokens } from '../lib/text.js';
 import { fail, tell } from '../lib/toast.js';
 import { diffView } from './memory_versions.js';
 
-/** @typedef {import('../lib/shapes.js').WholeMemory} WholeMemory */
-
 const KINDS = ['decision', 'bugfix', 'discovery', 'learning', 'rule', 'pattern', 'config', 'architecture', 'goal', 'preference', 'fact', 'identity'];
 
-/** @param {import('../lib/router.js').Visit} visit */
+/** @param {Visit} visit */
 export async function open({ parts, signal }) {
   const id = parts[0] === 'm' ? Number.parseInt(parts[1] ?? '', 10) : 0;
   /** @type {WholeMemory | null} */
   const old = id ? await get(`/api/observations/${id}`, { quiet: true }, signal) : null;
   const { projects } = await get('/api/projects', {}, signal).catch(() => ({ projects: [] }));
   const title = field('input', { id: 'title', required: true, maxlength: 500, value: old?.title ?? '', placeholder: 'One line that says it all' });
-  const content = field('textarea', { id: 'content', rows: 16, required: true, value: old?.content ?? '', placeholder: 'Markdown' });
+  const content = field('textarea', { id: 'content', rows: 16, value: old?.content ?? '', placeholder: 'Markdown' });
   const kind = field('input', { id: 'kind', list: 'kinds', value: old?.type ?? 'decision', autocomplete: 'off' });
   const where = field('input', { id: 'where', list: 'projects', value: old?.project ?? project(), autocomplete: 'off' });
   const tags = field('input', { id: 'tags', value: (old?.tags ?? []).join(', '), placeholder: 'with commas between' });
@@ -32,7 +30,7 @@ export async function open({ parts, signal }) {
   const cost = h('span', { class: 'quiet' });
   const conflict = h('div');
   const draw = () => {
-    show(preview, content.value.trim() ? markdown(content.value) : h('p', { class: 'quiet' }, 'Nothing to show yet.'));
+    show(preview, content.value.trim() ? markdown(content.value) : quietLine('Nothing to show yet.'));
     show(cost, `about ${counted(tokens(title.value + content.value), 'token')}`);
   };
   content.addEventListener('input', draw);
@@ -57,25 +55,25 @@ export async function open({ parts, signal }) {
       base = theirs.version;
       show(conflict, card(`Somebody wrote version ${theirs.version} meanwhile`, [
         h('p', {}, 'Nothing was overwritten. Minus is theirs, plus is yours.'), diffView(`${theirs.title}\n\n${theirs.content}`, `${title.value}\n\n${content.value}`),
-        h('div', { class: 'actions' }, h('button', { class: 'button', type: 'button', onclick: () => {
+        actions(button('', () => {
           title.value = theirs.title;
           content.value = theirs.content;
           show(conflict);
           draw();
-        } }, 'Take theirs'), h('span', { class: 'quiet' }, 'or change your text and save again: it becomes the next version.'))], { class: 'warn-card' }));
+        }, 'Take theirs'), quiet('or change your text and save again: it becomes the next version.'))], { class: 'warn-card' }));
       conflict.scrollIntoView({ block: 'nearest' });
     }
   };
-  const form = h('form', { class: 'edit', onsubmit: save, onkeydown: (/** @type {KeyboardEvent} */ event) => {
+  const form = h('form', { class: 'edit', onsubmit: save, onkeydown: (event) => {
     if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) void save(event);
   } },
   conflict, labelled('Title', title),
   h('div', { class: 'edit-row' }, labelled('Type', kind), labelled('Project', where), labelled('Tags', tags)),
   h('div', { class: 'edit-panes' }, labelled('Text', content), h('div', {}, h('span', { class: 'label' }, 'Preview'), preview)),
   h('datalist', { id: 'kinds' }, KINDS.map((each) => h('option', { value: each }))),
-  h('datalist', { id: 'projects' }, projects.map((/** @type {any} */ each) => h('option', { value: each.name }))),
-  h('div', { class: 'actions' }, h('button', { class: 'button primary', type: 'submit' }, old ? `Save version ${base + 1}` : 'Save'),
-    h('a', { class: 'button', href: old ? `/m/${old.id}` : '/memories' }, 'Cancel'), cost, h('span', { class: 'quiet' }, h('kbd', {}, 'Ctrl'), ' ', h('kbd', {}, 'Enter'), ' saves')));
+  h('datalist', { id: 'projects' }, map(projects, (each) => h('option', { value: each.name }))),
+  actions(h('button', { class: 'button primary', type: 'submit' }, old ? `Save version ${base + 1}` : 'Save'),
+    h('a', { class: 'button', href: old ? `/m/${old.id}` : '/memories' }, 'Cancel'), cost, quiet(h('kbd', {}, 'Ctrl'), ' ', h('kbd', {}, 'Enter'), ' saves')));
   setTimeout(() => title.focus(), 0);
   return [heading(old ? `Edit #${old.id}` : 'New memory', { sub: 'Secrets are masked, and what stands between <private> and </private> is never stored.' }), form];
 }

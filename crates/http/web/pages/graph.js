@@ -1,7 +1,7 @@
 // Graph: the neighbourhood of one memory. Never more than NODES_MAX nodes; the same memory gives the same picture.
 
 import { get } from '../lib/api.js';
-import { h, s } from '../lib/dom.js';
+import { h, map, s } from '../lib/dom.js';
 import { layout } from '../lib/layout.js';
 import { empty, heading, memoryRow, skeleton } from '../lib/parts.js';
 import { go } from '../lib/router.js';
@@ -9,14 +9,16 @@ import { project } from '../lib/state.js';
 import { counted, words } from '../lib/text.js';
 
 /** @typedef {import('../lib/shapes.js').GraphNode} GraphNode */
-/** @typedef {import('../lib/shapes.js').Edge} Edge */
 
 const NODES_MAX = 120;
-const LABEL_MAX = 26;
+/** Letters of a label; where many stand close together, fewer. */
+const LABEL_MAX = 42;
+const LABEL_CLOSE = 26;
+const CLOSE = 9;
 /** Entries that are looked at for the last relation. */
 const LATELY = 500;
 
-/** @param {import('../lib/router.js').Visit} visit */
+/** @param {Visit} visit */
 export async function open({ parts, query, signal }) {
   const root = Number(parts[1]);
   if (!root) return choose(signal);
@@ -34,21 +36,22 @@ export async function open({ parts, query, signal }) {
     return from && to && [s('line', { class: 'edge', x1: from.x, y1: from.y, x2: to.x, y2: to.y, 'marker-end': 'url(#arrow)' }),
       s('text', { class: 'edge-name', x: (from.x + to.x) / 2, y: (from.y + to.y) / 2 - 4 }, words(edge.relation_type))];
   });
+  const most = innerWidth < 700 || places.length > CLOSE ? LABEL_CLOSE : LABEL_MAX;
   const dots = places.map((place) => {
     const node = nodes.get(place.id);
     const title = (node?.title ?? `#${place.id}`).replaceAll('`', '');
-    const label = title.length > LABEL_MAX ? `${title.slice(0, LABEL_MAX)}…` : title;
+    const label = title.length > most ? `${title.slice(0, most).trimEnd()}…` : title;
     return s('a', { href: `/m/${place.id}`, class: `t-${node?.memory_type ?? 'Fact'} ${place.id === root ? 'root' : ''}` },
       s('title', {}, title), s('circle', { cx: place.x, cy: place.y, r: place.id === root ? 13 : 9 }), s('text', { x: place.x, y: place.y + (place.y < -1 ? -16 : place.id === root ? 30 : 25) }, label));
   });
   return [
     heading('Graph', { sub: [`Around `, h('a', { href: `/m/${root}` }, answer.start.title), `: ${counted(answer.nodes.length, 'memory', 'memories')}, ${counted(answer.edges.length, 'relation')}${answer.capped || leftOut > 0 ? ', and more that is not shown' : ''}`],
-      actions: h('select', { 'aria-label': 'How far', onchange: (/** @type {Event} */ event) => go(`/graph/${root}?depth=${/** @type {HTMLSelectElement} */ (event.target).value}`) },
+      actions: h('select', { 'aria-label': 'How far', onchange: (event) => go(`/graph/${root}?depth=${event.target.value}`) },
         [1, 2, 3, 4].map((hops) => h('option', { value: hops, selected: hops === depth }, `${counted(hops, 'step')} away`))) }),
     answer.edges.length === 0 ? empty('It stands alone', 'Relate it to another memory on its page.', h('a', { class: 'button', href: `/m/${root}` }, 'Open it'))
       : s('svg', { class: 'graph', viewBox: `${-size * wide} ${-size} ${size * wide * 2} ${size * 2}`, role: 'group', 'aria-label': 'Graph of memories' },
         s('defs', {}, s('marker', { id: 'arrow', viewBox: '0 0 8 8', refX: 19, refY: 4, markerWidth: 7, markerHeight: 7, orient: 'auto' }, s('path', { d: 'M0 1 7 4 0 7z', class: 'arrow' }))), lines, dots),
-    h('details', { class: 'card graph-list' }, h('summary', {}, 'The same as a list'), h('ul', { class: 'rows' }, answer.nodes.map((/** @type {GraphNode} */ node) => h('li', {}, memoryRow(node, { href: `/graph/${node.id}` }))))),
+    answer.nodes.length > 0 && h('details', { class: 'card graph-list' }, h('summary', {}, 'The same as a list'), h('ul', { class: 'rows' }, answer.nodes.map((/** @type {GraphNode} */ node) => h('li', {}, memoryRow(node, { href: `/graph/${node.id}` }))))),
   ];
 }
 
@@ -71,5 +74,5 @@ async function choose(signal) {
   const newest = await get('/api/observations', { project: project(), limit: 20, preview: 160 }, signal);
   return [heading('Graph', { sub: 'Nothing was related lately. Choose a memory to begin from.' }),
     newest.length === 0 ? empty('Nothing to connect yet', 'Relations appear when there are memories.')
-      : h('div', { class: 'card list-card' }, h('ul', {}, newest.map((/** @type {any} */ memory) => h('li', {}, memoryRow(memory, { href: `/graph/${memory.id}` })))))];
+      : h('div', { class: 'card list-card' }, h('ul', {}, map(newest, (memory) => h('li', {}, memoryRow(memory, { href: `/graph/${memory.id}` })))))];
 }

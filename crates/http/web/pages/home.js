@@ -1,24 +1,24 @@
 // Home: what is new, how it grows, whether all is well, and what to do first when there is nothing yet.
 
 import { get, getPage } from '../lib/api.js';
-import { h, icon, show } from '../lib/dom.js';
+import { button, h, icon, map, pill, quiet, quietLine, show } from '../lib/dom.js';
 import { markdown } from '../lib/markdown_dom.js';
 import { card, empty, fillIn, heading, memoryRow, when } from '../lib/parts.js';
 import { growthPlot } from '../lib/plot.js';
 import { go } from '../lib/router.js';
 import { project } from '../lib/state.js';
-import { bytes, capital, count, counted, shortRoot } from '../lib/text.js';
+import { bytes, capital, count, counted, problemName, shortRoot } from '../lib/text.js';
 import { who } from '../lib/feed.js';
-import { setUp } from './set_up.js';
-
-/** @typedef {import('../lib/shapes.js').Memory} Memory */
 
 const RECENT = 6;
 const DAYS = 35;
+const KINDS = 3;
+/** Parts of the daemon, as people know them. @type {{[name: string]: string}} */
+const SERVICES = { schedule: 'Scheduled work', triggers: 'Work on events' };
 /** An audit compares memories with each other, so a large memory is looked at only when somebody asks. */
 const AUDITED_MAX = 2_000;
 
-/** @param {import('../lib/router.js').Visit} visit */
+/** @param {Visit} visit */
 export async function open({ signal }) {
   const [stats, recent] = await Promise.all([
     get('/api/stats', {}, signal).catch((error) => {
@@ -28,7 +28,7 @@ export async function open({ signal }) {
     }),
     getPage('/api/observations', { project: project(), limit: RECENT, preview: 200 }, signal),
   ]);
-  if (stats.observations + stats.archived + stats.forgotten === 0) return setUp();
+  if (stats.observations + stats.archived + stats.forgotten === 0) return (await import('./set_up.js')).setUp();
   const tiles = tileRow(recent.total, signal);
   const today = h('div');
   const plot = h('div');
@@ -41,13 +41,10 @@ export async function open({ signal }) {
   void fillIn(health, () => healthRows(stats, signal), 4);
   const look = () => void fillIn(attention, () => attentionRows(signal), 2);
   if (stats.observations <= AUDITED_MAX) look();
-  else show(attention, h('p', { class: 'quiet' }, `Looking at ${counted(stats.observations, 'memory', 'memories')} takes a while. `, h('button', { class: 'link', type: 'button', onclick: look }, 'Look now')));
+  else show(attention, quietLine(`Looking at ${counted(stats.observations, 'memory', 'memories')} takes a while. `, button('link', look, 'Look now')));
   void fillIn(agents, () => agentRows(signal), 2);
   return [
-    heading('Home', {
-      sub: [`${project() ? `${project()}. J` : 'J'}ournal of ${counted(stats.entries, 'entry', 'entries')}, root `,
-        h('code', { title: stats.root }, shortRoot(stats.root))],
-    }),
+    heading('Home', { sub: project() ? `What is known in ${project()}.` : 'What your agents know, and what they did with it.' }),
     tiles,
     h('div', { class: 'columns' },
       h('div', {},
@@ -55,7 +52,7 @@ export async function open({ signal }) {
           ? h('ul', { class: 'rows' }, recent.data.map((/** @type {Memory} */ memory) => h('li', {}, memoryRow(memory))))
           : empty('Nothing here yet', `No memory belongs to ${project()}.`),
         { aside: h('a', { class: 'more', href: '/memories' }, 'All memories') }),
-        card('Growth', plot, { aside: h('span', { class: 'quiet' }, `last ${DAYS} days`) }),
+        card('Growth', plot, { aside: quiet(`last ${DAYS} days`) }),
         card('Today', today)),
       h('div', {},
         card('Health', health),
@@ -77,7 +74,7 @@ async function fillGrowth(plot, today, tiles, signal) {
   void fillIn(plot, async () => {
     const { days, before } = await asked;
     let total = before;
-    return growthPlot(days.map((/** @type {any} */ each) => ({ day: each.day, added: each.saved, total: total += each.saved })));
+    return growthPlot(map(days, (each) => ({ day: each.day, added: each.saved, total: total += each.saved })));
   }, 4);
   void fillIn(today, async () => {
     const { last_day: groups } = await asked;
@@ -94,10 +91,10 @@ async function fillGrowth(plot, today, tiles, signal) {
  */
 function tileRow(total, signal) {
   const tile = (/** @type {string} */ name, /** @type {string} */ words, /** @type {string} */ href, /** @type {string} */ value) => h('a', { class: 'tile', href, 'data-tile': name },
-    h('span', { class: 'quiet' }, words), h('span', { class: 'big' }, value), h('span', { class: 'quiet note' }, '\u00a0'));
+    quiet(words), h('span', { class: 'big' }, value), h('span', { class: 'quiet note' }, '\u00a0'));
   const row = h('div', { class: 'tiles' }, tile('memories', 'Memories', '/memories', count(total)), tile('told', 'Told to agents', '/told', '…'),
     tile('agents', 'Agents at work', '/sessions', '…'), tile('spent', 'Spent today', '/budget', '…'));
-  void get('/api/tellings', { limit: 1 }, signal).then(({ newest, tellings }) => fillTile(row, 'told', count(newest), tellings[0] ? [`last `, when(tellings[0].at)] : 'since it was started'), () => {});
+  void get('/api/tellings', { limit: 1 }, signal).then(({ newest, tellings }) => fillTile(row, 'told', count(newest), tellings[0] ? ['last ', when(tellings[0].at)] : 'since it was started'), () => {});
   void getPage('/api/sessions', { live: true, limit: 1 }, signal).then((sessions) => fillTile(row, 'agents', count(sessions.total), sessions.data[0] ? sessions.data[0].agent || sessions.data[0].id : 'none right now'), () => {});
   void get('/api/budget', { limit: 1 }, signal).then((budget) => fillTile(row, 'spent', `$${budget.dollars.toFixed(2)}`, budget.kill_switch ? 'models are switched off' : budget.provider ? counted(budget.tokens, 'token') : 'no model is needed'), () => {});
   return row;
@@ -106,8 +103,8 @@ function tileRow(total, signal) {
 /**
  * @param {HTMLElement} row
  * @param {string} name
- * @param {import('../lib/dom.js').Child} value
- * @param {import('../lib/dom.js').Child} note
+ * @param {Child} value
+ * @param {Child} note
  */
 function fillTile(row, name, value, note) {
   const tile = row.querySelector(`[data-tile=${name}]`);
@@ -120,17 +117,24 @@ function fillTile(row, name, value, note) {
 function todayRows(groups) {
   if (groups.length === 0) return empty('A quiet day so far', 'Nothing was saved today.');
   return h('ul', { class: 'today' }, groups.slice(0, 10).map((group) => h('li', {},
-    h('strong', {}, count(group.saved)), h('span', {}, h('b', {}, who(group.by)), ' saved in ', h('b', {}, group.project || 'no project')),
-    h('span', { class: 'quiet' }, Object.entries(group.by_kind).map(([kind, number]) => `${number} ${kind}`).join(', ')))));
+    h('span', {}, h('b', {}, who(group.by)), ` saved ${count(group.saved)} in `, h('b', {}, group.project || 'no project')),
+    quiet(kinds(group.by_kind)))));
+}
+
+/** The most frequent kinds, and how many others there are. @param {{[kind: string]: number}} by */
+function kinds(by) {
+  const all = Object.entries(by).sort((a, b) => b[1] - a[1]);
+  const more = all.length - KINDS;
+  return all.slice(0, KINDS).map(([kind, number]) => `${count(number)} ${kind}`).join(', ') + (more > 0 ? ` and ${counted(more, 'other kind')}` : '');
 }
 
 /** @param {AbortSignal} signal */
 async function bulletinText(signal) {
   const { bulletin } = await get('/api/bulletin', { project: project() }, signal);
-  if (!bulletin) return empty('No bulletin yet', 'It is written when the mind has warmed up.');
+  if (!bulletin) return empty('No bulletin yet', 'It is written a moment after the first memory.');
   const text = bulletin.text.replace(/^# .*\nGenerated:.*\n/, '');
   return [h('div', { class: 'bulletin', tabindex: 0, role: 'region', 'aria-label': 'Bulletin text' }, markdown(text)),
-    h('p', { class: 'quiet foot' }, `Number ${bulletin.number}, ${count(bulletin.words)} words by ${bulletin.made_by}, `, when(bulletin.generated_at))];
+    h('p', { class: 'quiet foot' }, `${count(bulletin.words)} words, written ${bulletin.made_by === 'rules' ? 'by rules' : `with ${bulletin.made_by}`} `, when(bulletin.generated_at))];
 }
 
 /**
@@ -139,15 +143,16 @@ async function bulletinText(signal) {
  */
 async function healthRows(stats, signal) {
   const ready = await get('/readyz', {}, signal);
-  /** @type {[string, string, string, string?][]} */
+  /** @type {[string, string, Child, string?][]} */
   const rows = [
-    ['good', 'Store', `${bytes(stats.file_bytes)}, ${counted(stats.entries, 'entry', 'entries')}, last `, stats.last_entry_at],
-    [ready.warmup.state === 'warm' ? 'good' : 'warn', 'Mind', ready.warmup.last_error || ready.warmup.state],
+    ['good', 'Store', `${bytes(stats.file_bytes)}, last written `, stats.last_entry_at],
+    ['good', 'Journal', [`${counted(stats.entries, 'entry', 'entries')}, `, h('code', { title: stats.root }, shortRoot(stats.root))]],
+    [ready.warmup.state === 'warm' ? 'good' : 'warn', 'Mind', ready.warmup.last_error || (ready.warmup.state === 'warm' ? 'ready' : ready.warmup.state)],
   ];
-  for (const [name, state] of Object.entries(ready.services)) rows.push([state === 'running' ? 'good' : 'bad', capital(name), String(state)]);
+  for (const [name, state] of Object.entries(ready.services)) rows.push([state === 'running' ? 'good' : 'bad', SERVICES[name] ?? capital(name), String(state)]);
   return h('ul', { class: 'health' }, rows.map(([state, name, words, at]) => h('li', {},
     h('span', { class: `dot ${state}`, role: 'img', 'aria-label': state === 'good' ? 'well' : 'look here' }), h('b', {}, name),
-    h('span', { class: 'quiet' }, words, at && when(at)))));
+    quiet(words, at && when(at)))));
 }
 
 /** @param {AbortSignal} signal */
@@ -157,14 +162,14 @@ async function attentionRows(signal) {
     return h('p', { class: 'fine' }, icon('check'), ` ${counted(audit.memories, 'memory', 'memories')} looked at, all is well.`);
   }
   return h('ul', { class: 'health' }, audit.findings.slice(0, 6).map((/** @type {any} */ finding) => h('li', {},
-    h('span', { class: 'pill warn' }, count(finding.count)), h('a', { class: 'grow', href: `/audit#${finding.problem}` }, finding.says))));
+    pill('warn', count(finding.count)), h('a', { class: 'grow', href: `/audit#${finding.problem}` }, problemName(finding.problem)))));
 }
 
 /** @param {AbortSignal} signal */
 async function agentRows(signal) {
   const sessions = await get('/api/sessions', { live: true, limit: 6, project: project() }, signal);
   if (sessions.length === 0) return empty('No agent is at work', 'A session appears here while it lasts.');
-  return h('ul', { class: 'health' }, sessions.map((/** @type {any} */ session) => h('li', {},
+  return h('ul', { class: 'health' }, map(sessions, (session) => h('li', {},
     h('span', { class: 'dot good' }), h('a', { href: `/sessions/${encodeURIComponent(session.id)}` }, session.agent || session.id),
-    h('span', { class: 'quiet' }, `${session.project || 'no project'}, ${counted(session.memories, 'memory', 'memories')}`))));
+    quiet(`${session.project || 'no project'}, ${counted(session.memories, 'memory', 'memories')}`))));
 }

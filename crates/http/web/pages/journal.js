@@ -2,7 +2,7 @@
 // memory appear in an answer.
 
 import { get } from '../lib/api.js';
-import { h, show } from '../lib/dom.js';
+import { h, input, map, pill, quietLine, show } from '../lib/dom.js';
 import { card, details, empty, heading, problem, table, when } from '../lib/parts.js';
 import { go } from '../lib/router.js';
 import { project } from '../lib/state.js';
@@ -13,7 +13,7 @@ const PAGE = 100;
 const HITS = 20;
 const KINDS = ['write', 'update', 'update_head', 'tombstone', 'restore', 'erase', 'add_edge', 'remove_edge', 'session_start', 'session_end', 'prompt', 'attest', 'mind_run', 'snapshot', 'scope_grant', 'scope_revoke', 'scope_violation', 'touch'];
 
-/** @param {import('../lib/router.js').Visit} visit */
+/** @param {Visit} visit */
 export async function open({ parts, query, signal }) {
   if (parts[1]) return one(Number(parts[1]), signal);
   const kind = query.get('kind') ?? '';
@@ -26,13 +26,13 @@ export async function open({ parts, query, signal }) {
   return [
     heading('Journal', {
       sub: `${counted(size, 'entry', 'entries')}. Everything else follows from them.`,
-      actions: h('select', { 'aria-label': 'Kind', onchange: (/** @type {Event} */ event) => { const value = /** @type {HTMLSelectElement} */ (event.target).value; go(value ? `/journal?kind=${value}` : '/journal'); } },
+      actions: h('select', { 'aria-label': 'Kind', onchange: (event) => { const value = event.target.value; go(value ? `/journal?kind=${value}` : '/journal'); } },
         h('option', { value: '' }, 'Every kind'), KINDS.map((each) => h('option', { value: each, selected: each === kind }, each.replaceAll('_', ' ')))),
     }),
     bisectCard(size, signal),
     entries.length === 0 ? empty('No such entry', 'Other kinds have some.')
-      : h('div', { class: 'card' }, table('Journal', ['Entry', 'When', 'By', 'Kind', 'What'], entries.map((/** @type {any} */ entry) => [
-        h('a', { href: `/journal/${entry.seq}` }, count(entry.seq)), when(entry.at), entry.by, h('span', { class: 'pill' }, entry.kind.replaceAll('_', ' ')), entry.summary]))),
+      : h('div', { class: 'card' }, table('Journal', ['Entry', 'When', 'By', 'Kind', 'What'], map(entries, (entry) => [
+        h('a', { href: `/journal/${entry.seq}` }, count(entry.seq)), when(entry.at), entry.by, pill('', entry.kind.replaceAll('_', ' ')), entry.summary]))),
     h('p', { class: 'actions more-row' },
       !kind && from > 1 && turn('Earlier', `/journal?before=${from}`), !kind && before <= size && turn('Newest', '/journal'),
       kind && answer.next && turn('Later', `/journal?kind=${kind}&from=${answer.next}`)),
@@ -48,7 +48,7 @@ async function one(seq, signal) {
   const day = String(entry.at).slice(0, 10);
   return [
     h('nav', { class: 'crumbs', 'aria-label': 'Where this is' }, h('a', { href: '/journal' }, 'Journal'), ' / ', h('span', {}, count(seq))),
-    heading(`Entry ${count(seq)}`, { sub: [h('span', { class: 'pill' }, entry.kind.replaceAll('_', ' ')), ' by ', entry.by, ', ', moment(entry.at)],
+    heading(`Entry ${count(seq)}`, { sub: [pill('', entry.kind.replaceAll('_', ' ')), ' by ', entry.by, ', ', moment(entry.at)],
       actions: [seq > 1 && h('a', { class: 'button', href: `/journal/${seq - 1}` }, 'Before'), h('a', { class: 'button', href: `/journal/${seq + 1}` }, 'After')] }),
     card('What it carries', h('pre', { tabindex: 0 }, JSON.stringify(entry.payload, null, 2))),
     card('Around it', details([['Memory', entry.kind === 'write' ? h('a', { href: `/m/${seq}` }, `#${seq}`) : entry.payload.id && h('a', { href: `/m/${entry.payload.id}` }, `#${entry.payload.id}`)],
@@ -62,8 +62,8 @@ async function one(seq, signal) {
  * @param {AbortSignal} signal
  */
 function bisectCard(size, signal) {
-  const question = /** @type {HTMLInputElement} */ (h('input', { id: 'bisect-question', type: 'text', maxlength: 1000, required: true }));
-  const wanted = /** @type {HTMLInputElement} */ (h('input', { id: 'bisect-memory', type: 'number', min: 1, required: true }));
+  const question = input({ id: 'bisect-question', type: 'text', maxlength: 1000, required: true });
+  const wanted = input({ id: 'bisect-memory', type: 'number', min: 1, required: true });
   const result = h('div', { role: 'status' });
   const isThere = async (/** @type {number} */ seq) => {
     const { at } = await get(`/api/journal/${seq}`, {}, signal);
@@ -72,7 +72,7 @@ function bisectCard(size, signal) {
   };
   const run = async (/** @type {Event} */ event) => {
     event.preventDefault();
-    show(result, h('p', { class: 'quiet' }, 'Halving the journal …'));
+    show(result, quietLine('Halving the journal …'));
     try {
       if (!await isThere(size)) {
         show(result, h('p', {}, `Memory ${wanted.value} is not among the first ${HITS} answers now.`));

@@ -1,18 +1,18 @@
 // Search lab: why hits stand where they stand. What each arm of the search gave; and two settings side by side.
 
 import { get } from '../lib/api.js';
-import { h } from '../lib/dom.js';
-import { card, empty, heading, table } from '../lib/parts.js';
-import { go } from '../lib/router.js';
-import { counted } from '../lib/text.js';
+import { button, h, pill, quiet } from '../lib/dom.js';
+import { card, empty, fillIn, heading, table } from '../lib/parts.js';
+import { go, reload } from '../lib/router.js';
+import { keep, recall } from '../lib/state.js';
+import { count, counted } from '../lib/text.js';
 import { armBars, armColour, givingArms } from './arms.js';
 
-/** @typedef {import('../lib/shapes.js').Hit} Hit */
 /** @typedef {{project: string, type: string, as_of: string}} Setting */
 
 const HITS = 20;
 
-/** @param {import('../lib/router.js').Visit} visit */
+/** @param {Visit} visit */
 export async function open({ query, signal }) {
   const question = query.get('q')?.trim() ?? '';
   const first = setting(query, 'a');
@@ -23,7 +23,8 @@ export async function open({ query, signal }) {
     heading('Search lab', { sub: 'Why hits stand where they stand. Looking here does not count as use.' }),
     form(question, first, second),
     !question ? empty('Ask something', 'The same words give the same answer: nothing here is learned from your questions.')
-      : h('div', { class: right ? 'halves' : null }, result('A', left ?? [], right), right && result('B', right, left)),
+      : h('div', { class: right ? 'halves' : null }, result('A', left ?? [], right, question), right && result('B', right, left, question)),
+    known(first, signal),
   ];
 }
 
@@ -51,8 +52,10 @@ function run(question, how, signal) {
  * @param {string} name
  * @param {Hit[]} hits
  * @param {Hit[] | null} other to compare places with
+ * @param {string} question
  */
-function result(name, hits, other) {
+function result(name, hits, other, question) {
+  const right = answers()[question];
   // Side by side there is room for the bars only; what they stand for is said below.
   const all = [...new Set(hits.flatMap((hit) => givingArms(hit).map((arm) => arm.arm)))].sort();
   const arms = other ? [] : all;
@@ -60,19 +63,52 @@ function result(name, hits, other) {
   const moved = (/** @type {Hit} */ hit, /** @type {number} */ place) => {
     if (!other) return null;
     const there = places.get(hit.id);
-    if (there === undefined) return h('span', { class: 'pill accent' }, 'only here');
-    return there === place ? null : h('span', { class: 'pill' }, there > place ? `↑ ${there - place}` : `↓ ${place - there}`);
+    if (there === undefined) return pill('accent', 'only here');
+    return there === place ? null : pill('', there > place ? `↑ ${there - place}` : `↓ ${place - there}`);
   };
   const cell = (/** @type {Hit} */ hit, /** @type {string} */ name_) => {
     const arm = givingArms(hit).find((each) => each.arm === name_);
-    return arm ? h('span', { title: `place ${arm.rank}, weight ${arm.weight}${arm.by ? `, by ${arm.by}` : ''}` }, arm.score.toFixed(2)) : h('span', { class: 'quiet' }, '–');
+    return arm ? h('span', { title: `place ${arm.rank}, weight ${arm.weight}${arm.by ? `, by ${arm.by}` : ''}` }, arm.score.toFixed(2)) : quiet('–');
   };
-  const rows = hits.map((hit, index) => [String(index + 1), h('span', {}, h('a', { href: `/m/${hit.id}` }, hit.title.replaceAll('`', '')), ' ', moved(hit, index + 1)),
+  const rows = hits.map((hit, index) => [String(index + 1), h('span', {}, h('a', { href: `/m/${hit.id}` }, hit.title.replaceAll('`', '')), ' ', moved(hit, index + 1), h('button', { class: 'icon-button', 'aria-pressed': String(right === hit.id), 'aria-label': `${hit.title} is right`, onclick: () => mark(question, hit.id) }, right === hit.id ? '✓ right' : 'right?')),
     armBars(hit, other ? 60 : 120), ...arms.map((name_) => cell(hit, name_))]);
   const named = (/** @type {string} */ arm) => h('span', { class: 'arm-name' }, h('span', { class: `swatch ${armColour(arm)}` }), arm);
   const columns = ['#', 'Memory', 'Fits', ...arms.map(named)];
   return card(other ? `Setting ${name}` : 'Hits', hits.length === 0 ? empty('Nothing was found', 'Not with this setting.')
     : [table(`Hits of ${name}`, columns, rows), other && h('p', { class: 'facts' }, all.map(named)), h('p', { class: 'quiet foot' }, `${counted(hits.length, 'hit')}, at most ${HITS}. The bar shows what each arm gave: its score times its weight. A dash: it gave nothing.`)]);
+}
+
+/** Questions whose right answer was marked, in this browser. @returns {{[question: string]: number}} */
+const answers = () => JSON.parse(recall('answers') || '{}');
+
+/**
+ * Marks the right answer, or takes the mark away.
+ * @param {string} question
+ * @param {number} id
+ */
+function mark(question, id) {
+  const all = answers();
+  if (all[question] === id) delete all[question];
+  else all[question] = id;
+  keep('answers', JSON.stringify(all));
+  reload();
+}
+
+/**
+ * Asks every marked question again, and says where its answer stands now.
+ * @param {Setting} how
+ * @param {AbortSignal} signal
+ */
+function known(how, signal) {
+  const all = Object.entries(answers());
+  const place = h('div');
+  const ask = async () => {
+    const rows = await Promise.all(all.map(async ([question, id]) => ({ question, id, at: (await run(question, how, signal)).findIndex((hit) => hit.id === id) + 1 })));
+    const within = (/** @type {number} */ most) => count(rows.filter(({ at }) => at > 0 && at <= most).length);
+    return [h('p', {}, `${within(1)} of ${count(rows.length)} stand first, ${within(5)} among the first five, ${within(HITS)} among ${HITS}.`),
+      table('Known answers', ['Question', 'Right', 'Place'], rows.map(({ question, id, at }) => [h('a', { href: `/lab?q=${encodeURIComponent(question)}` }, question), `#${id}`, at ? String(at) : 'not found']))];
+  };
+  return all.length > 0 && card('Known answers', place, { aside: button('small', () => void fillIn(place, ask), `Ask ${counted(all.length, 'question')} again`) });
 }
 
 /**
@@ -83,11 +119,11 @@ function result(name, hits, other) {
 function form(question, first, second) {
   const fields = (/** @type {string} */ side, /** @type {Setting} */ now) => h('fieldset', {}, h('legend', {}, side === 'a' ? 'Setting A' : 'Setting B, to compare'),
     h('input', { name: `${side}_project`, placeholder: 'any project', 'aria-label': `Project of ${side}`, value: now.project }), h('input', { name: `${side}_type`, placeholder: 'any type', 'aria-label': `Type of ${side}`, value: now.type }),
-    h('input', { name: `${side}_as_of`, type: 'date', 'aria-label': `As of, ${side}`, value: now.as_of }));
-  return h('form', { class: 'lab-form', onsubmit: (/** @type {Event} */ event) => {
+    h('label', { class: 'inline' }, 'as of ', h('input', { name: `${side}_as_of`, type: 'date', 'aria-label': `As of, ${side}`, value: now.as_of })));
+  return h('form', { class: 'lab-form', onsubmit: (event) => {
     event.preventDefault();
     const words = new URLSearchParams();
-    for (const [name, value] of new FormData(/** @type {HTMLFormElement} */ (event.target))) if (value) words.set(name, String(value));
+    for (const [name, value] of new FormData(event.target)) if (value) words.set(name, String(value));
     go(`/lab?${words}`);
   } }, h('input', { name: 'q', type: 'search', placeholder: 'A question in your own words', 'aria-label': 'Question', value: question, required: true }), h('button', { class: 'button primary', type: 'submit' }, 'Search'), fields('a', first), fields('b', second));
 }

@@ -1,10 +1,10 @@
 // Live: what happens on the bus, as it happens. The list is bounded, so that a busy day does not end the page. Events of
 // memories come without a word of what they say; that is asked for, for all of a moment at once.
 
-import { h, show } from '../lib/dom.js';
+import { button, h, pill, quiet, show } from '../lib/dom.js';
 import { DID, TOLD_BY, explain, lately, who } from '../lib/feed.js';
-import { empty, heading } from '../lib/parts.js';
-import { count, counted, words } from '../lib/text.js';
+import { commandLine, empty, heading } from '../lib/parts.js';
+import { bare, count, counted, words } from '../lib/text.js';
 import { clock, moment } from '../lib/time.js';
 
 const SHOWN_MAX = 300;
@@ -17,13 +17,17 @@ const LATELY = 40;
 const HIDDEN_KEYS = new Set(['tract', 'event', 'ts', 'use_id', 'seq', 'name']);
 /** Colours of what happened; the rest is grey. @type {{[event: string]: string}} */
 const PILLS = { saved: 'good', restored: 'good', updated: 'accent', told: 'accent', forgotten: 'warn', erased: 'bad', job: 'accent' };
+/** Events whose name alone says what was done. */
+const SAID = new Set(['told', 'saved', 'changed', 'forgotten', 'restored', 'erased', 'related', 'unrelated', 'updated', 'session_started', 'session_ended']);
+/** Parts of the program, as people know them. @type {{[tract: string]: string}} */
+const PARTS = { memory: 'memories', cortex: 'runs', mind: 'mind', supervisor: 'services', think: 'days', callosum: 'connections' };
 const TRACTS = ['memory', 'cortex', 'mind', 'supervisor', 'think', 'callosum'];
 
-/** @param {import('../lib/router.js').Visit} visit */
+/** @param {Visit} visit */
 export async function open({ query, signal }) {
   const list = h('div', { class: 'events', role: 'log', 'aria-label': 'Events' });
-  const state = h('span', { class: 'pill' }, 'connecting');
-  const hint = empty('Nothing has happened yet', 'Saves, jobs, runs and conversations appear here as they happen.');
+  const state = pill('', 'connecting');
+  const hint = empty('Nothing has happened yet', 'Whatever your agents save, ask and do appears here as it happens.', commandLine('cortex init'));
   const counter = h('span', { class: 'quiet' });
   let paused = false;
   let total = 0;
@@ -35,7 +39,7 @@ export async function open({ query, signal }) {
   const draw = () => {
     drawing = false;
     if (paused || waiting.length === 0) return;
-    hint.remove();
+    hint.hidden = true;
     const fresh = waiting.map((event) => ({ event, card: eventCard(event) }));
     waiting = [];
     list.prepend(...fresh.map(({ card }) => card).reverse());
@@ -61,8 +65,8 @@ export async function open({ query, signal }) {
   };
   const before = await lately(LATELY, signal).catch(() => []);
   if (before.length > 0 && !only) {
-    hint.remove();
-    list.append(h('p', { class: 'quiet' }, 'Before you came:'), ...before.map(eventCard));
+    hint.hidden = true;
+    list.append(h('p', { class: 'quiet event' }, 'Earlier'), ...before.map(eventCard));
   }
   const stream = new EventSource('/api/events');
   signal.addEventListener('abort', () => stream.close());
@@ -75,7 +79,7 @@ export async function open({ query, signal }) {
       // A message that is no JSON is none of ours.
     }
   };
-  const pause = h('button', { class: 'button', type: 'button', 'aria-pressed': 'false', onclick: () => {
+  const pause = h('button', { class: 'button', 'aria-pressed': 'false', onclick: () => {
     paused = !paused;
     pause.setAttribute('aria-pressed', String(paused));
     show(pause, paused ? 'Go on' : 'Pause');
@@ -83,10 +87,10 @@ export async function open({ query, signal }) {
   } }, 'Pause');
   return [
     heading('Live', { sub: [state, ' ', counter], actions: [
-      h('label', { class: 'inline' }, h('input', { type: 'checkbox', onchange: (/** @type {Event} */ event) => { routine = /** @type {HTMLInputElement} */ (event.target).checked; } }), 'heartbeats too'),
-      h('select', { 'aria-label': 'Part', onchange: (/** @type {Event} */ event) => { only = /** @type {HTMLSelectElement} */ (event.target).value; } },
-        h('option', { value: '' }, 'All parts'), TRACTS.map((tract) => h('option', { value: tract, selected: tract === only }, tract))),
-      pause, h('button', { class: 'button', type: 'button', onclick: () => show(list) }, 'Clear')] }),
+      h('label', { class: 'inline' }, h('input', { type: 'checkbox', onchange: (event) => { routine = event.target.checked; } }), 'also signs of life'),
+      h('select', { 'aria-label': 'Part', onchange: (event) => { only = event.target.value; } },
+        h('option', { value: '' }, 'Everything'), TRACTS.map((tract) => h('option', { value: tract, selected: tract === only }, PARTS[tract] ?? tract))),
+      pause, button('', () => show(list), 'Clear')] }),
     list, hint,
   ];
 }
@@ -103,22 +107,22 @@ export function eventCard(event) {
  */
 function aboutEntry(entry, link) {
   if (!entry) return null;
-  if (entry.other) return [h('span', { class: 'quiet' }, words(entry.summary.split(' ')[1] ?? '')), link(entry.other)];
+  if (entry.other) return [quiet(words(entry.summary.split(' ')[1] ?? '')), link(entry.other)];
   const note = /^(?:update_head|tombstone|restore|erase)$/.test(entry.kind) ? words(entry.summary.replace(/^\d+:? */, '')) : '';
-  return note && h('span', { class: 'quiet' }, note);
+  return note && quiet(note);
 }
 
 /** @param {any} event */
 function memoryCard(event) {
   const at = typeof event.ts === 'number' ? event.ts : Date.now();
-  const link = (/** @type {any} */ memory) => h('a', { href: `/m/${memory.id}` }, memory.title || `#${memory.id}`);
+  const link = (/** @type {any} */ memory) => h('a', { href: `/m/${memory.id}` }, bare(memory.title) || `#${memory.id}`);
   const about = event.event === 'told'
-    ? [h('span', {}, TOLD_BY[event.operation] ?? event.operation), event.question && h('q', {}, event.question), h('span', { class: 'quiet' }, counted(event.count, 'memory', 'memories'))]
+    ? [h('span', {}, TOLD_BY[event.operation] ?? event.operation), event.question && h('q', {}, event.question), quiet(counted(event.count, 'memory', 'memories'))]
     : event.event === 'many' ? h('a', { href: `/journal?before=${event.to + 1}` }, counted(event.count, 'entry', 'entries'))
       : event.id ? [link({ id: event.id, title: event.entry?.title }), aboutEntry(event.entry, link)] : h('a', { href: `/journal/${event.seq}` }, event.entry?.summary || `entry ${event.seq}`);
   return h('div', { class: `event of-${event.event}` }, h('header', {},
     h('time', { class: 'quiet', title: moment(at) }, clock(at)), h('span', { class: `pill ${PILLS[event.event] ?? ''}` }, event.event === 'told' ? 'recall' : words(event.event)),
-    h('b', {}, who(event.by)), event.event !== 'told' && h('span', {}, DID[event.event] ?? words(event.event)), about),
+    h('b', {}, who(event.by)), !SAID.has(event.event) && h('span', {}, DID[event.event] ?? words(event.event)), about),
   event.memories?.length > 0 && h('ul', { class: 'told' }, event.memories.slice(0, 5).map((/** @type {any} */ memory) => h('li', {}, link(memory))),
     event.memories.length > 5 && h('li', {}, h('a', { href: '/told' }, `${count(event.memories.length - 5)} more`))));
 }
@@ -129,9 +133,9 @@ function busCard(event) {
   const at = typeof event.ts === 'number' ? event.ts : Date.now();
   const bad = event.event === 'error' || event.event === 'given_up' || event.event === 'rejected';
   const about = event.title ?? event.name ?? event.service ?? event.channel_id ?? '';
-  const id = event.memory_id ?? event.observation_id ?? (event.tract === 'memory' ? event.id : undefined);
+  const id = event.memory_id ?? event.observation_id;
   return h('div', { class: 'event' }, h('header', {},
-    h('time', { class: 'quiet', title: moment(at) }, clock(at)), h('span', { class: 'pill' }, event.tract ?? 'run'),
+    h('time', { class: 'quiet', title: moment(at) }, clock(at)), pill('', event.tract ?? 'run'),
     h('b', { class: bad ? 'bad-text' : null }, words(String(event.event ?? ''))), id ? h('a', { href: `/m/${id}` }, about || `#${id}`) : h('span', {}, String(about)),
     event.use_id && h('a', { class: 'quiet', href: `/runs/${encodeURIComponent(event.use_id)}` }, `run ${event.use_id}`)),
   Object.keys(rest).length > 0 && h('details', {}, h('summary', {}, 'more'), h('pre', {}, JSON.stringify(rest, null, 2).slice(0, 20_000))));

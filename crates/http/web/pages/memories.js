@@ -3,7 +3,7 @@
 
 import { act } from '../lib/actions.js';
 import { get, getPage } from '../lib/api.js';
-import { h, show } from '../lib/dom.js';
+import { button, h, input, show } from '../lib/dom.js';
 import { setPageKeys } from '../lib/keys.js';
 import { longList, memoryPages } from '../lib/list.js';
 import { empty, heading, memoryRow } from '../lib/parts.js';
@@ -11,8 +11,6 @@ import { go, reload } from '../lib/router.js';
 import { project } from '../lib/state.js';
 import { counted } from '../lib/text.js';
 import { armBars } from './arms.js';
-
-/** @typedef {import('../lib/shapes.js').Hit} Hit */
 
 const HITS = 50;
 /** Hits that hardly fit and are shown all the same; the others are one click away. */
@@ -25,7 +23,7 @@ const DAY = 86_400_000;
 /** The words that were in sight when filters were last drawn, so that a choice does not empty its own list. */
 let kinds = new Set(['decision', 'bugfix', 'discovery', 'rule', 'learning']);
 
-/** @param {import('../lib/router.js').Visit} visit */
+/** @param {Visit} visit */
 export async function open({ path, query, signal }) {
   const text = path === '/search' ? query.get('q')?.trim() ?? '' : '';
   const chosen = Object.fromEntries(query);
@@ -35,31 +33,31 @@ export async function open({ path, query, signal }) {
   const selected = new Map();
   const bar = h('div', { class: 'bulk', hidden: true, role: 'toolbar', 'aria-label': 'Selected memories' });
   // Whoever types waits for hits, not for a list of tags.
-  const tags = tagsOf(signal);
+  const tags = tagsOf();
   const list = text ? await found(text, filters, chosen, signal) : await listed(filters, chosen, signal);
   const took = Math.round(performance.now() - started);
   for (const item of list.items) kinds.add(item.type);
   const row = (/** @type {any} */ item) => {
-    const box = /** @type {HTMLInputElement} */ (h('input', {
+    const box = input({
       type: 'checkbox', 'aria-label': `Select ${item.title}`, checked: selected.has(item.id),
       onchange: () => {
         if (box.checked) selected.set(item.id, item);
         else selected.delete(item.id);
         drawBar();
       },
-    }));
+    });
     return h('div', { class: 'pick' }, box, memoryRow(item, { extra: item.rank === undefined ? null : armBars(item) }));
   };
   const drawBar = () => {
     bar.hidden = selected.size === 0;
     const run = (/** @type {any} */ action) => void act(action, [...selected.values()], reload);
     const put = chosen.state ? ['restore'] : ['pin', 'unpin', 'archive', 'forget'];
-    const tag = /** @type {HTMLInputElement} */ (h('input', { 'aria-label': 'Tag', placeholder: 'tag', size: 12, maxlength: 64 }));
+    const tag = input({ 'aria-label': 'Tag', placeholder: 'tag', size: 12, maxlength: 64 });
     const tagged = (/** @type {any} */ action) => { if (tag.value.trim()) void act(action, [...selected.values()], reload, tag.value.trim()); };
     show(bar, h('strong', {}, `${selected.size} selected`), put.map((action) =>
-      h('button', { class: 'button small', type: 'button', onclick: () => run(action) }, action === 'restore' ? 'Bring back' : action.slice(0, 1).toUpperCase() + action.slice(1))),
-    !chosen.state && [tag, h('button', { class: 'button small', type: 'button', onclick: () => tagged('add_tag') }, 'Add tag'), h('button', { class: 'button small', type: 'button', onclick: () => tagged('remove_tag') }, 'Remove tag')],
-    h('button', { class: 'link', type: 'button', onclick: () => { selected.clear(); view.redraw(); drawBar(); } }, 'Clear'));
+      button('small', () => run(action), action === 'restore' ? 'Bring back' : action.slice(0, 1).toUpperCase() + action.slice(1))),
+    !chosen.state && [tag, button('small', () => tagged('add_tag'), 'Add tag'), button('small', () => tagged('remove_tag'), 'Remove tag')],
+    button('link', () => { selected.clear(); view.redraw(); drawBar(); }, 'Clear'));
   };
   const view = longList({ label: 'Memories', total: list.total, signal, row, load: list.load, first: list.items });
   const focused = (/** @type {HTMLElement | null} */ focus) => list.items.find((/** @type {any} */ item) => String(item.id) === focus?.dataset.id)
@@ -80,29 +78,36 @@ export async function open({ path, query, signal }) {
       sub: text ? `${counted(list.total, 'hit')} for “${text}”${place}, ${took} ms` : `${counted(list.total, 'memory', 'memories')}${place}`,
     }),
     choices, bar,
-    text && list.total > 0 && list.items.every((/** @type {any} */ item) => item.level === 'weak') && h('p', { class: 'note' }, 'None of these surely answers it. The nearest first:'),
+    text && list.total > 0 && list.items.every((/** @type {any} */ item) => item.level === 'weak') && h('p', { class: 'note' }, 'Nothing here clearly answers this. These come closest:'),
     list.total === 0 ? nothing(text, chosen) : h('div', { class: 'card list-card' }, view.element),
-    list.hidden > 0 && h('p', { class: 'note' }, h('a', { href: `${path}?${new URLSearchParams({ ...chosen, all: '1' })}` }, `${counted(list.hidden, 'more hit')} that hardly fit`)),
+    list.hidden > 0 && h('p', { class: 'note' }, h('a', { href: `${path}?${new URLSearchParams({ ...chosen, all: '1' })}` }, `${counted(list.hidden, 'more hit')} that fit less`)),
   ];
 }
 
 /** The tags of a project, as they were a moment ago. @type {{project: string, until: number, tags: {tag: string, memories: number}[]}} */
 let known = { project: '', until: 0, tags: [] };
+/** The request under way. It outlives the visit that began it: the next letter wants the same. @type {{project: string, tags: Promise<typeof known.tags>} | null} */
+let asking = null;
 
-/** @param {AbortSignal} signal */
-async function tagsOf(signal) {
-  if (known.project === project() && Date.now() < known.until) return known.tags;
-  const asked = { project: project(), until: Date.now() + TAGS_MS };
-  if (known.project !== asked.project) known = { ...asked, tags: [] };
-  else known.until = asked.until;
+function tagsOf() {
+  const name = project();
+  if (known.project === name && Date.now() < known.until) return Promise.resolve(known.tags);
+  if (asking?.project !== name) asking = { project: name, tags: askTags(name) };
+  return asking.tags;
+}
+
+async function askTags(/** @type {string} */ name) {
+  if (known.project !== name) known = { project: name, until: 0, tags: [] };
   try {
-    const { tags } = await get('/api/tags', { project: asked.project, limit: TAGS }, signal);
-    known = { ...asked, tags };
+    const { tags } = await get('/api/tags', { project: name, limit: TAGS });
+    if (known.project === name) known = { project: name, until: Date.now() + TAGS_MS, tags };
+    return tags;
   } catch {
     // A filter that is not there is no reason not to show memories.
-    known = { ...known, until: 0 };
+    return known.tags;
+  } finally {
+    if (asking?.project === name) asking = null;
   }
-  return known.tags;
 }
 
 /**
@@ -141,9 +146,10 @@ async function listed(filters, chosen, signal) {
  * @param {any} chosen
  */
 function nothing(text, chosen) {
-  if (text) return empty('Nothing was found', project() ? `Only ${project()} was looked at. Choose all projects above to look everywhere.` : 'Other words may help: the search knows meaning, but only of what was saved.');
+  if (text) return empty('Nothing was found', project() ? `Only ${project()} was looked at. Choose all projects above to look everywhere.` : 'Try other words. The search knows what words mean, but only for what was saved.');
   if (chosen.state) return empty(`Nothing is ${chosen.state}`, 'What is put away can be brought back from here.');
-  return empty('Nothing here yet', 'No memory fits these filters.', h('a', { class: 'button', href: '/new' }, 'New memory'));
+  if (chosen.type || chosen.tag || chosen.session) return empty('Nothing here yet', 'No memory fits these filters.', h('a', { class: 'button', href: '/memories' }, 'All memories'));
+  return empty('Nothing here yet', project() ? `No memory belongs to ${project()}.` : 'What your agents save appears here. Home says how to connect one.', h('a', { class: 'button', href: '/new' }, 'New memory'));
 }
 
 /**
@@ -161,7 +167,7 @@ function filterBar(path, query, searching, tags) {
     go(words ? `${path}?${words}` : path);
   };
   const choice = (/** @type {string} */ label, /** @type {string} */ name, /** @type {[string, string][]} */ options) => {
-    const box = h('select', { 'aria-label': label, onchange: (/** @type {Event} */ event) => set(name, /** @type {HTMLSelectElement} */ (event.target).value) },
+    const box = h('select', { 'aria-label': label, onchange: (event) => set(name, event.target.value) },
       options.map(([value, words]) => h('option', { value, selected: value === (query.get(name) ?? '') }, words)));
     return box;
   };
@@ -176,8 +182,8 @@ function filterBar(path, query, searching, tags) {
     named.length > 0 && choice('Tag', 'tag', [['', 'Any tag'], ...named]),
     searching
       ? [choice('Age', 'days', [['', 'Any time'], ['1', 'Last day'], ['7', 'Last week'], ['30', 'Last month'], ['365', 'Last year']]),
-        h('label', { class: 'inline' }, 'As of ', h('input', { type: 'date', value: query.get('as_of') ?? '', onchange: (/** @type {Event} */ event) => set('as_of', /** @type {HTMLInputElement} */ (event.target).value) }))]
+        h('label', { class: 'inline' }, 'As of ', h('input', { type: 'date', value: query.get('as_of') ?? '', onchange: (event) => set('as_of', event.target.value) }))]
       : choice('State', 'state', [['', 'Current'], ['archived', 'Archived'], ['forgotten', 'Forgotten']]),
     choice('Order', 'sort', searching ? [['', 'Best first'], ['newest', 'Newest first'], ['oldest', 'Oldest first']] : [['', 'Newest first'], ['oldest', 'Oldest first']]),
-    session && h('button', { class: 'button small', type: 'button', onclick: () => set('session', '') }, `Session ${session} ✕`));
+    session && button('small', () => set('session', ''), `Session ${session} ✕`));
 }

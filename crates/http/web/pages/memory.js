@@ -4,21 +4,19 @@ import { act } from '../lib/actions.js';
 import { get, send } from '../lib/api.js';
 import { asOfSlider } from '../lib/as_of.js';
 import { confirmTyped } from '../lib/dialog.js';
-import { h, icon } from '../lib/dom.js';
+import { button, h, icon, map, pill, quiet, quietLine } from '../lib/dom.js';
 import { TOLD_BY, who } from '../lib/feed.js';
 import { setPageKeys } from '../lib/keys.js';
 import { markdown } from '../lib/markdown_dom.js';
 import { badge, card, details, empty, fillIn, heading, memoryRow, when } from '../lib/parts.js';
 import { go, reload } from '../lib/router.js';
 import { capital, count, counted, tokens, words } from '../lib/text.js';
-import { fail, tell } from '../lib/toast.js';
+import { attempt, tell } from '../lib/toast.js';
 import { proofCard } from './memory_proof.js';
 import { relationsCard } from './memory_relations.js';
 import { versionsCard } from './memory_versions.js';
 
-/** @typedef {import('../lib/shapes.js').WholeMemory} WholeMemory */
-
-/** @param {import('../lib/router.js').Visit} visit */
+/** @param {Visit} visit */
 export async function open({ parts, signal }) {
   const [id, version] = (parts[1] ?? '').split('@').map(Number);
   if (!id) throw new Error('The address names no memory, such as /m/12.');
@@ -43,7 +41,7 @@ export async function open({ parts, signal }) {
     h('nav', { class: 'crumbs', 'aria-label': 'Where this is' }, h('a', { href: '/memories' }, 'Memories'), ' / ',
       h('span', {}, memory.project || 'no project'), ' / ', h('span', {}, `#${memory.id}`)),
     heading(memory.title || `Memory ${memory.id}`, {
-      sub: h('span', { class: 'facts' }, badge(memory), memory.pinned && h('span', { class: 'pill accent' }, 'pinned'),
+      sub: h('span', { class: 'facts' }, badge(memory), memory.pinned && pill('accent', 'pinned'),
         h('span', {}, 'saved ', when(memory.created_at), ' by ', who(memory.by)),
         memory.latest > 1 && h('span', {}, `version ${memory.version} of ${memory.latest}`), ...memory.tags.map((tag) => h('a', { class: 'pill', href: `/memories?tag=${encodeURIComponent(tag)}` }, tag))),
       actions: buttons(memory),
@@ -80,8 +78,8 @@ export async function open({ parts, signal }) {
  */
 async function toldRows(memory, signal) {
   const { tellings } = await get('/api/tellings', { memory_id: memory.id, limit: 5 }, signal);
-  if (tellings.length === 0) return empty('Nobody yet', 'Agents that were told of it since the daemon began stand here.');
-  return h('ul', { class: 'health' }, tellings.map((/** @type {any} */ telling) => h('li', {}, h('b', {}, who(telling.by)),
+  if (tellings.length === 0) return empty('Nobody yet', 'Agents that get this memory appear here.');
+  return h('ul', { class: 'health' }, map(tellings, (telling) => h('li', {}, h('b', {}, who(telling.by)),
     h('span', { class: 'grow' }, TOLD_BY[telling.operation] ?? telling.operation, telling.question && [' ', h('q', {}, telling.question)]), when(telling.at))));
 }
 
@@ -105,29 +103,24 @@ function asOf(memory) {
 /** @param {WholeMemory} memory */
 function buttons(memory) {
   const away = memory.archived || memory.deleted_at;
-  const button = (/** @type {string} */ words, /** @type {() => void} */ run, kind = '') => h('button', { class: `button ${kind}`, type: 'button', onclick: run }, words);
   return [
     !away && h('a', { class: 'button', href: `/m/${memory.id}/edit` }, 'Edit'),
-    !away && button(memory.pinned ? 'Unpin' : 'Pin', () => void act(memory.pinned ? 'unpin' : 'pin', [memory], reload)),
-    !away && button('Archive', () => void act('archive', [memory], reload)),
-    !away && button('Forget', () => void act('forget', [memory], reload)),
-    away && !memory.erased && button('Bring back', () => void act('restore', [memory], reload), 'primary'),
-    !memory.erased && button('Erase…', () => erase(memory), 'danger'),
+    !away && button('', () => void act(memory.pinned ? 'unpin' : 'pin', [memory], reload), memory.pinned ? 'Unpin' : 'Pin'),
+    !away && button('', () => void act('archive', [memory], reload), 'Archive'),
+    !away && button('', () => void act('forget', [memory], reload), 'Forget'),
+    away && !memory.erased && button('primary', () => void act('restore', [memory], reload), 'Bring back'),
+    !memory.erased && button('danger', () => erase(memory), 'Erase…'),
   ];
 }
 
 /** @param {WholeMemory} memory */
 function erase(memory) {
   confirmTyped('Erase for good', 'The text of every version is removed from the disk. Nothing brings it back; the journal keeps that it was there.',
-    memory.title, 'Erase for good', async () => {
-      try {
-        await send('DELETE', `/api/observations/${memory.id}`, {}, { hard: true, reason: 'erased on the page' });
-        tell('Erased for good.');
-        reload();
-      } catch (error) {
-        fail(error);
-      }
-    });
+    memory.title, 'Erase for good', () => attempt(async () => {
+      await send('DELETE', `/api/observations/${memory.id}`, {}, { hard: true, reason: 'erased on the page' });
+      tell('Erased for good.');
+      reload();
+    }));
 }
 
 /**
@@ -171,9 +164,9 @@ async function use(memory, signal) {
  */
 async function named(memory, signal) {
   const list = await get(`/api/observations/${memory.id}/entities`, {}, signal);
-  if (list.length === 0) return h('p', { class: 'quiet' }, 'No file, package or address is named.');
-  return h('ul', { class: 'chips' }, list.map((/** @type {any} */ entity) => h('li', {},
-    h('a', { class: 'chip', href: `/search?q=${encodeURIComponent(entity.value)}`, title: entity.type }, h('span', { class: 'quiet' }, words(entity.type)), ' ', entity.value))));
+  if (list.length === 0) return quietLine('No file, package or address is named.');
+  return h('ul', { class: 'chips' }, map(list, (entity) => h('li', {},
+    h('a', { class: 'chip', href: `/search?q=${encodeURIComponent(entity.value)}`, title: entity.type }, quiet(words(entity.type)), ' ', entity.value))));
 }
 
 /**
@@ -181,7 +174,7 @@ async function named(memory, signal) {
  * @param {AbortSignal} signal
  */
 async function timeline(memory, signal) {
-  if (memory.deleted_at) return h('p', { class: 'quiet' }, 'A forgotten memory stands in no timeline.');
+  if (memory.deleted_at) return quietLine('A forgotten memory stands in no timeline.');
   const answer = await get('/api/timeline', { observation_id: memory.id, before: 3, after: 3 }, signal);
   const row = (/** @type {any} */ brief) => h('li', { class: brief.id === memory.id ? 'here' : null }, memoryRow(brief));
   return h('ol', { class: 'rows' }, [...answer.before, answer.focus, ...answer.after].map(row));
@@ -192,8 +185,8 @@ async function timeline(memory, signal) {
  * @param {AbortSignal} signal
  */
 async function near(memory, signal) {
-  if (memory.deleted_at || memory.erased) return h('p', { class: 'quiet' }, 'Only what is remembered has neighbours.');
+  if (memory.deleted_at || memory.erased) return quietLine('Only what is remembered has neighbours.');
   const hits = (await get(`/api/observations/${memory.id}/similar`, { limit: 6, quiet: true }, signal)).filter((/** @type {any} */ hit) => hit.id !== memory.id);
-  if (hits.length === 0) return h('p', { class: 'quiet' }, 'Nothing reads alike.');
+  if (hits.length === 0) return quietLine('Nothing reads alike.');
   return h('ul', { class: 'rows' }, hits.slice(0, 5).map((/** @type {any} */ hit) => h('li', {}, memoryRow(hit))));
 }

@@ -4,13 +4,11 @@
 // text it proves is the text on this page. The server's opinion is not asked.
 
 import { get } from '../lib/api.js';
-import { h, show } from '../lib/dom.js';
+import { button, h, quietLine, show } from '../lib/dom.js';
 import { card, details, problem, skeleton, when } from '../lib/parts.js';
 import { check, fromBase64 } from '../lib/proof.js';
 import { keep, recall } from '../lib/state.js';
 import { bytes, count, shortRoot } from '../lib/text.js';
-
-/** @typedef {import('../lib/shapes.js').WholeMemory} WholeMemory */
 
 /**
  * @param {WholeMemory} memory
@@ -19,8 +17,8 @@ import { bytes, count, shortRoot } from '../lib/text.js';
 export function proofCard(memory, signal) {
   const result = h('div', { 'aria-live': 'polite' }, h('p', { class: 'quiet' },
     'A proof is a file that convinces somebody who has nothing but a 32-byte root. This page checks it by itself, without trusting the server.'));
-  const button = h('button', { class: 'button small', type: 'button', onclick: () => void run(memory, result, signal) }, 'Check here');
-  return card('Proof', result, { aside: button });
+  const look = button('small', () => void run(memory, result, signal), 'Check here');
+  return card('Proof', result, { aside: look });
 }
 
 /**
@@ -67,19 +65,19 @@ function verdict(memory, checked) {
 function pin(root, size) {
   const [known, at] = recall('root').split(' ');
   if (!known) {
-    return h('p', { class: 'quiet' }, 'No root is pinned in this browser. ', h('button', {
-      class: 'link', type: 'button', onclick: (/** @type {Event} */ event) => {
+    return quietLine('No root is pinned in this browser. ', h('button', {
+      class: 'link', onclick: (event) => {
         keep('root', `${root} ${size}`);
-        /** @type {HTMLElement} */ (event.target).replaceWith('Pinned.');
+        event.target.replaceWith('Pinned.');
       },
     }, 'Pin this one'));
   }
   if (known === root) return h('p', { class: 'fine' }, 'The root is the one pinned in this browser.');
   const changed = size > Number(at) ? `The pinned root is of ${count(Number(at))} entries; ${count(size - Number(at))} came since.` : 'The pinned root is another one, of as many or more entries: something is wrong, or it is another home.';
   return h('p', { class: size > Number(at) ? 'quiet' : 'verdict bad' }, changed, ' ', h('button', {
-    class: 'link', type: 'button', onclick: (/** @type {Event} */ event) => {
+    class: 'link', onclick: (event) => {
       keep('root', `${root} ${size}`);
-      /** @type {HTMLElement} */ (event.target).replaceWith('Pinned.');
+      event.target.replaceWith('Pinned.');
     },
   }, 'Pin this one instead'));
 }

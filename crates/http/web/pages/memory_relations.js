@@ -2,14 +2,11 @@
 
 import { get, send } from '../lib/api.js';
 import { openDialog } from '../lib/dialog.js';
-import { h, icon } from '../lib/dom.js';
+import { actions, button, h, icon, input, map, quietLine } from '../lib/dom.js';
 import { badge, card, fillIn } from '../lib/parts.js';
 import { reload } from '../lib/router.js';
 import { words } from '../lib/text.js';
-import { fail, tell } from '../lib/toast.js';
-
-/** @typedef {import('../lib/shapes.js').WholeMemory} WholeMemory */
-/** @typedef {import('../lib/shapes.js').Edge} Edge */
+import { attempt, tell } from '../lib/toast.js';
 
 export const RELATIONS = ['references', 'relates_to', 'follows', 'supersedes', 'contradicts', 'updates', 'caused_by', 'part_of', 'result_of'];
 
@@ -23,7 +20,7 @@ export function relationsCard(memory, signal) {
   void fillIn(place, () => rows(memory, signal), 2);
   return card('Relations', place, { aside: h('span', { class: 'actions' },
     h('a', { class: 'more', href: `/graph/${memory.id}` }, 'Graph'),
-    h('button', { class: 'button small', type: 'button', onclick: () => relate(memory) }, icon('link'), 'Relate')) });
+    button('small', () => relate(memory), icon('link'), 'Relate')) });
 }
 
 /**
@@ -32,48 +29,44 @@ export function relationsCard(memory, signal) {
  */
 async function rows(memory, signal) {
   const answer = await get(`/api/graph/${memory.id}`, { depth: 1 }, signal);
-  if (answer.edges.length === 0) return h('p', { class: 'quiet' }, 'It stands alone so far.');
-  const nodes = new Map(answer.nodes.map((/** @type {any} */ node) => [node.id, node]));
+  if (answer.edges.length === 0) return quietLine('It stands alone so far.');
+  const nodes = new Map(map(answer.nodes, (node) => [node.id, node]));
   return h('ul', { class: 'relations' }, answer.edges.map((/** @type {Edge} */ edge) => {
     const out = edge.from_obs_id === memory.id;
     const other = /** @type {any} */ (nodes.get(out ? edge.to_obs_id : edge.from_obs_id));
     if (!other) return null;
     return h('li', {}, h('span', { class: 'relation' }, out ? '' : '← ', words(edge.relation_type), out ? ' →' : ''),
       h('a', { class: 'row slim', href: `/m/${other.id}` }, badge(other), h('span', { class: 'row-title' }, other.title)),
-      h('button', { class: 'icon-button', type: 'button', 'aria-label': `Remove the relation to ${other.title}`, onclick: () => void unrelate(edge) }, icon('close')));
+      h('button', { class: 'icon-button', 'aria-label': `Remove the relation to ${other.title}`, onclick: () => void unrelate(edge) }, icon('close')));
   }));
 }
 
 /** @param {Edge} edge */
 async function unrelate(edge) {
-  try {
+  await attempt(async () => {
     await send('DELETE', `/api/graph/edges/${edge.id}`);
     tell('The relation is gone.', () => send('POST', '/api/graph/edges', {
       from_obs_id: edge.from_obs_id, to_obs_id: edge.to_obs_id, relation_type: edge.relation_type, weight: edge.weight,
     }), reload);
     reload();
-  } catch (error) {
-    fail(error);
-  }
+  });
 }
 
 /** @param {WholeMemory} memory */
 function relate(memory) {
   const relation = /** @type {HTMLSelectElement} */ (h('select', { id: 'relation' }, RELATIONS.map((each) => h('option', { value: each }, words(each)))));
-  const target = /** @type {HTMLInputElement} */ (h('input', { id: 'target', type: 'text', inputmode: 'numeric', placeholder: '12', pattern: '#?[0-9]+', required: true, autocomplete: 'off' }));
+  const target = input({ id: 'target', type: 'text', inputmode: 'numeric', placeholder: '12', pattern: '#?[0-9]+', required: true, autocomplete: 'off' });
   const form = h('form', {
-    onsubmit: async (/** @type {Event} */ event) => {
+    onsubmit: async (event) => {
       event.preventDefault();
       dialog.close();
-      try {
+      await attempt(async () => {
         const edge = await send('POST', '/api/graph/edges', { from_obs_id: memory.id, to_obs_id: Number(target.value.replace('#', '')), relation_type: relation.value });
         tell('Related.', () => send('DELETE', `/api/graph/edges/${edge.id}`), reload);
         reload();
-      } catch (error) {
-        fail(error);
-      }
+      });
     },
   }, h('label', { for: 'relation' }, `#${memory.id} …`), relation, h('label', { for: 'target' }, 'The memory with the number'), target,
-  h('div', { class: 'actions' }, h('button', { class: 'button primary', type: 'submit' }, 'Relate')));
+  actions(h('button', { class: 'button primary', type: 'submit' }, 'Relate')));
   const dialog = openDialog('Relate to another memory', form);
 }

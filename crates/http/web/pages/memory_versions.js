@@ -2,12 +2,11 @@
 
 import { send } from '../lib/api.js';
 import { lines } from '../lib/diff.js';
-import { h, show } from '../lib/dom.js';
+import { button, h, quiet, quietLine, show } from '../lib/dom.js';
 import { card, when } from '../lib/parts.js';
 import { reload } from '../lib/router.js';
-import { fail, tell } from '../lib/toast.js';
+import { attempt, tell } from '../lib/toast.js';
 
-/** @typedef {import('../lib/shapes.js').WholeMemory} WholeMemory */
 /** @typedef {import('../lib/shapes.js').Version} Version */
 
 /** @param {WholeMemory} memory */
@@ -20,16 +19,16 @@ export function versionsCard(memory) {
     const after = memory.history.find((version) => version.version === number);
     const before = memory.history.find((version) => version.version === number - 1);
     if (!after) return;
-    show(view, before ? diffView(whole(before), whole(after)) : h('p', { class: 'quiet' }, 'The first version.'),
+    show(view, before ? diffView(whole(before), whole(after)) : quietLine('The first version.'),
       number !== memory.latest && !memory.deleted_at && h('div', { class: 'actions' },
-        h('button', { class: 'button small', type: 'button', onclick: () => void revert(memory, after) }, `Make version ${number} the newest again`),
+        button('small', () => void revert(memory, after), `Make version ${number} the newest again`),
         h('a', { class: 'button small', href: `/m/${memory.id}@${number}` }, 'Read it whole')));
   };
   const list = h('div', { class: 'version-list', role: 'radiogroup', 'aria-label': 'Versions' }, versions.map((version) =>
     h('label', {}, h('input', { type: 'radio', name: 'version', checked: version.version === shown, onchange: () => choose(version.version) }),
-      h('span', {}, `Version ${version.version}`), h('span', { class: 'quiet' }, when(version.created_at), ` by ${version.by}`))));
+      h('span', {}, `Version ${version.version}`), quiet(when(version.created_at), ` by ${version.by}`))));
   choose(shown);
-  return card('Versions', h('div', {}, list, view), { aside: h('span', { class: 'quiet' }, 'each against the one before') });
+  return card('Versions', h('div', {}, list, view), { aside: quiet('each against the one before') });
 }
 
 /** @param {Version} version */
@@ -56,13 +55,11 @@ export function diffView(before, after) {
  */
 async function revert(memory, version) {
   const newest = memory.history.find((each) => each.version === memory.latest);
-  try {
+  await attempt(async () => {
     const now = await send('PUT', `/api/observations/${memory.id}`, { title: version.title, content: version.content, expected_version: memory.latest });
     tell(`Version ${now.version} says what version ${version.version} said.`, newest ? async () => {
       await send('PUT', `/api/observations/${memory.id}`, { title: newest.title, content: newest.content, expected_version: now.version });
     } : null, reload);
     reload();
-  } catch (error) {
-    fail(error);
-  }
+  });
 }

@@ -3,12 +3,12 @@
 
 import { get, send } from '../lib/api.js';
 import { confirmTyped } from '../lib/dialog.js';
-import { h, show } from '../lib/dom.js';
+import { actions, button, h, input, map, pill, quiet, quietLine, show } from '../lib/dom.js';
 import { markdown } from '../lib/markdown_dom.js';
 import { card, commandLine, details, empty, heading, problem, skeleton, when } from '../lib/parts.js';
 import { go, reload } from '../lib/router.js';
 import { bytes, count, counted } from '../lib/text.js';
-import { fail, tell } from '../lib/toast.js';
+import { attempt, tell } from '../lib/toast.js';
 import { diffView } from './memory_versions.js';
 
 const SESSIONS = 100;
@@ -18,21 +18,21 @@ const SAID = new Set(['prompt', 'answer', 'summary']);
 /** Letters of an output that are drawn; the rest is in the file. */
 const OUTPUT_MAX = 6_000;
 
-/** @param {import('../lib/router.js').Visit} visit */
+/** @param {Visit} visit */
 export async function open({ parts, query, signal }) {
   if (parts[1]) return one(parts.slice(1).join('/'), query, signal);
   const state = await get('/api/past', {}, signal);
   if (state.sessions === 0) return [heading('History', { sub: 'Sessions that coding agents left on this machine, made searchable.' }), foundCard()];
   const [asked, agent] = [query.get('q')?.trim() ?? '', query.get('agent') ?? ''];
-  const field = /** @type {HTMLInputElement} */ (h('input', { type: 'search', 'aria-label': 'Have we dealt with this before?', placeholder: 'Have we dealt with this before? Ask in your own words.', value: asked, maxlength: 1000 }));
+  const field = input({ type: 'search', 'aria-label': 'Have we dealt with this before?', placeholder: 'Have we dealt with this before? Ask in your own words.', value: asked, maxlength: 1000 });
   const ask = (/** @type {string} */ who) => go(`/past?${new URLSearchParams({ ...(field.value.trim() && { q: field.value.trim() }), ...(who && { agent: who }) })}`);
   return [
     heading('History', {
       sub: [`${counted(state.sessions, 'session')} of ${Object.keys(state.agents).join(', ')}; ${counted(state.turns, 'turn')}, ${bytes(state.bytes)}`, state.kept_only_here > 0 && `; ${counted(state.kept_only_here, 'session')} kept only here`],
-      actions: h('button', { class: 'button', type: 'button', onclick: () => void readNew([]) }, 'Read what is new'),
+      actions: button('', () => void readNew([]), 'Read what is new'),
     }),
-    h('form', { class: 'say-row', role: 'search', onsubmit: (/** @type {Event} */ event) => { event.preventDefault(); ask(agent); } }, field,
-      h('select', { 'aria-label': 'Agent', onchange: (/** @type {Event} */ event) => ask(/** @type {HTMLSelectElement} */ (event.target).value) },
+    h('form', { class: 'say-row', role: 'search', onsubmit: (event) => { event.preventDefault(); ask(agent); } }, field,
+      h('select', { 'aria-label': 'Agent', onchange: (event) => ask(event.target.value) },
         h('option', { value: '' }, 'All agents'), Object.keys(state.agents).map((name) => h('option', { value: name, selected: name === agent }, name))),
       h('button', { class: 'button primary', type: 'submit' }, 'Search')),
     asked ? await hits(asked, agent, signal) : await sessions(agent, signal),
@@ -47,7 +47,7 @@ export async function open({ parts, query, signal }) {
 async function hits(asked, agent, signal) {
   const answer = await get('/api/past/search', { q: asked, agent, limit: HITS }, signal);
   if (answer.past.length === 0) return empty('No turn answers that', 'Other words may help, or another agent.');
-  return h('div', { class: 'card list-card' }, h('ul', { class: 'rows' }, answer.past.map((/** @type {any} */ hit) => h('li', {}, row(`/past/${encodeURIComponent(`${hit.agent}:${hit.session}`)}?turn=${hit.turn}`, hit.agent, hit.title || hit.prompt || hit.reference,
+  return h('div', { class: 'card list-card' }, h('ul', { class: 'rows' }, map(answer.past, (hit) => h('li', {}, row(`/past/${encodeURIComponent(`${hit.agent}:${hit.session}`)}?turn=${hit.turn}`, hit.agent, hit.title || hit.prompt || hit.reference,
     hit.preview, [hit.project && h('span', {}, hit.project), h('span', {}, `turn ${hit.turn}`), hit.at && when(hit.at)])))));
 }
 
@@ -57,9 +57,9 @@ async function hits(asked, agent, signal) {
  */
 async function sessions(agent, signal) {
   const answer = await get('/api/past/sessions', { agent, limit: SESSIONS }, signal);
-  return [h('div', { class: 'card list-card' }, h('ul', { class: 'rows' }, answer.sessions.map((/** @type {any} */ each) => h('li', {}, row(`/past/${encodeURIComponent(each.ref)}`, each.agent, each.title || each.session, each.folder ?? '',
-    [h('span', {}, counted(each.turns, 'turn')), each.kept_only_here && h('span', { class: 'pill warn' }, 'only copy'), each.updated_at && when(each.updated_at)]))))),
-  answer.left_out > 0 && h('p', { class: 'quiet' }, `${counted(answer.left_out, 'older session')} not listed; a question finds them too.`)];
+  return [h('div', { class: 'card list-card' }, h('ul', { class: 'rows' }, map(answer.sessions, (each) => h('li', {}, row(`/past/${encodeURIComponent(each.ref)}`, each.agent, each.title || each.session, each.folder ?? '',
+    [h('span', {}, counted(each.turns, 'turn')), each.kept_only_here && pill('warn', 'only copy'), each.updated_at && when(each.updated_at)]))))),
+  answer.left_out > 0 && quietLine(`${counted(answer.left_out, 'older session')} not listed; a question finds them too.`)];
 }
 
 /**
@@ -67,10 +67,10 @@ async function sessions(agent, signal) {
  * @param {string} agent
  * @param {string} title
  * @param {string} text
- * @param {import('../lib/dom.js').Child} meta
+ * @param {Child} meta
  */
 function row(href, agent, title, text, meta) {
-  return h('a', { class: 'row', href }, h('span', { class: 'row-top' }, h('span', { class: 'pill accent' }, agent), h('span', { class: 'row-title' }, title)),
+  return h('a', { class: 'row', href }, h('span', { class: 'row-top' }, pill('accent', agent), h('span', { class: 'row-title' }, title)),
     h('span', { class: 'row-sub' }, h('span', { class: 'row-text' }, text)), h('span', { class: 'row-meta' }, meta));
 }
 
@@ -87,18 +87,18 @@ async function one(reference, query, signal) {
   const isThere = (/** @type {any} */ each) => each.turn === turn;
   if (query.has('whole') || (turn && !answer.turns.some(isThere))) answer = await get(path, { work: true, whole: true }, signal);
   const { session } = answer;
-  const turns = answer.turns.map((/** @type {any} */ each) => turnCard(each, isThere(each)));
+  const turns = map(answer.turns, (each) => turnCard(each, isThere(each)));
   if (turn) setTimeout(() => turns[answer.turns.findIndex(isThere)]?.scrollIntoView({ block: 'center' }), 0);
   return [
     h('nav', { class: 'crumbs', 'aria-label': 'Where this is' }, h('a', { href: '/past' }, 'History'), ' / ', session.agent),
     heading(session.title || session.session, { sub: [`${counted(session.turns, 'turn')}, `, session.updated_at && when(session.updated_at)],
-      actions: h('button', { class: 'button danger', type: 'button', onclick: () => forgetSession(session) }, 'Forget…') }),
+      actions: button('danger', () => forgetSession(session), 'Forget…') }),
     h('div', { class: 'columns' },
       h('div', {}, answer.left_out > 0 && h('p', { class: 'note' }, `${counted(answer.left_out, 'turn')} before these. `, h('a', { href: `/past/${encodeURIComponent(reference)}?whole=1` }, 'Show all of them')), turns),
       h('div', {}, card('Details', details([['Agent', [session.agent, session.version && ` ${session.version}`]], ['Folder', session.folder && h('code', { class: 'wrap' }, session.folder)], ['Branch', session.branch],
         ['Began', session.started_at && when(session.started_at)], ['Size', `${bytes(session.bytes)}, ${counted(session.items, 'item')}`],
         ['Source', session.kept_only_here ? 'gone: this is the only copy' : 'still there'], ['Led by', session.parent && h('a', { href: `/past/${encodeURIComponent(session.parent)}` }, session.parent)]])),
-      card('Go on with it', [h('p', { class: 'quiet' }, 'In a terminal, where the agent left off:'), h('div', { class: 'actions' }, commandLine(`cortex past resume ${session.ref}`))]))),
+      card('Go on with it', [quietLine('In a terminal, where the agent left off:'), actions(commandLine(`cortex past resume ${session.ref}`))]))),
   ];
 }
 
@@ -116,52 +116,44 @@ function turnCard(turn, isHere) {
   return h('article', { class: `card turn ${isHere ? 'here' : ''}`, 'aria-label': `Turn ${turn.turn}` },
     turn.items.filter((/** @type {any} */ item) => item.role === 'prompt').map(told), work.length > 0 && fold,
     turn.items.filter((/** @type {any} */ item) => SAID.has(item.role) && item.role !== 'prompt').map(told),
-    h('footer', {}, h('span', { class: 'quiet' }, `turn ${turn.turn}`, turn.undone && ', taken back', turn.at && [', ', when(turn.at)]),
-      h('button', { class: 'link', type: 'button', onclick: () => void keepTurn(turn) }, 'Keep as a memory')));
+    h('footer', {}, quiet(`turn ${turn.turn}`, turn.undone && ', taken back', turn.at && [', ', when(turn.at)]),
+      button('link', () => void keepTurn(turn), 'Keep as a memory')));
 }
 
 /** @param {any} item */
 function step(item) {
   const text = item.text.length > OUTPUT_MAX ? `${item.text.slice(0, OUTPUT_MAX)}\n… ${count(item.text.length - OUTPUT_MAX)} more letters` : item.text;
-  return h('div', { class: 'step' }, h('span', { class: 'pill' }, item.role), item.path && h('code', { class: 'wrap' }, item.path),
+  return h('div', { class: 'step' }, pill('', item.role), item.path && h('code', { class: 'wrap' }, item.path),
     item.exit !== undefined && h('span', { class: item.exit === 0 ? 'fine' : 'bad-text' }, `ended with ${item.exit}`), item.error && h('span', { class: 'bad-text' }, 'failed'),
     item.role === 'edit' ? diffView(item.removed ?? '', text) : text && h('pre', { tabindex: 0 }, text), item.tail && h('pre', { tabindex: 0 }, `…\n${item.tail}`));
 }
 
 /** @param {any} turn */
 async function keepTurn(turn) {
-  try {
+  await attempt(async () => {
     const kept = await send('POST', '/api/past/keep', { ref: turn.ref });
     tell(`Kept as #${kept.id}: ${kept.title}`, kept.updated ? null : () => send('DELETE', `/api/observations/${kept.id}`, {}, { reason: 'kept by mistake' }));
-  } catch (error) {
-    fail(error);
-  }
+  });
 }
 
 /** @param {any} session */
 function forgetSession(session) {
   const name = (session.title || session.session).trim();
   confirmTyped('Forget this session', session.kept_only_here ? 'Its source is gone, so this is the only copy: nothing brings it back.' : 'Every word of it goes from the memory and does not come back by itself. The file of the agent stays where it is.',
-    name, 'Forget it', async () => {
-      try {
-        await send('POST', '/api/past/forget', { refs: [session.ref], reason: 'by hand, on the page' });
-        tell('The session is forgotten.', session.kept_only_here ? null : () => send('POST', '/api/past/restore', { ref: session.ref }), () => go(`/past/${encodeURIComponent(session.ref)}`));
-        go('/past');
-      } catch (error) {
-        fail(error);
-      }
-    });
+    name, 'Forget it', () => attempt(async () => {
+      await send('POST', '/api/past/forget', { refs: [session.ref], reason: 'by hand, on the page' });
+      tell('The session is forgotten.', session.kept_only_here ? null : () => send('POST', '/api/past/restore', { ref: session.ref }), () => go(`/past/${encodeURIComponent(session.ref)}`));
+      go('/past');
+    }));
 }
 
 /** Reads what agents wrote since the last time. @param {string[]} agents */
 async function readNew(agents) {
-  try {
+  await attempt(async () => {
     const answer = await send('POST', '/api/past/read', { agents });
     tell(answer.changed_files > 0 ? `${counted(answer.changed_files, 'file')} read: ${counted(answer.sessions, 'session')}, ${counted(answer.turns, 'turn')} in all.` : 'Nothing new.');
     reload();
-  } catch (error) {
-    fail(error);
-  }
+  });
 }
 
 /** What there would be to read, and a button that reads it. Reading changes no file of an agent. */
@@ -170,14 +162,14 @@ export function foundCard() {
   const look = async () => {
     try {
       const answer = await send('POST', '/api/past/read', { dry_run: true });
-      show(place, answer.changed_files === 0 ? h('p', { class: 'quiet' }, 'No coding agent left a session in your home. When one does, it appears here.') : [
+      show(place, answer.changed_files === 0 ? quietLine('No coding agent left a session in your home. When one does, it appears here.') : [
         h('p', {}, h('b', {}, counted(answer.changed_files, 'file')), ` of sessions found, ${bytes(answer.changed_bytes)}.`),
-        h('div', { class: 'actions' }, h('button', { class: 'button primary', type: 'button', onclick: (/** @type {Event} */ event) => {
-          const button = /** @type {HTMLButtonElement} */ (event.target);
+        actions(button('primary', (event) => {
+          const button = event.target;
           button.disabled = true;
           show(button, 'Reading …');
           void readNew([]);
-        } }, 'Make it searchable'), h('span', { class: 'quiet' }, 'It is only read; secrets are masked.'))]);
+        }, 'Make it searchable'), quiet('It is only read; secrets are masked.'))]);
     } catch (error) {
       show(place, problem(error));
     }

@@ -1,17 +1,17 @@
 // Runs of talents: what goes on, what has ended, and the events of one. `/runs/ID` follows a run to its end.
 
 import { get, send } from '../lib/api.js';
-import { h, show } from '../lib/dom.js';
+import { actions, button, h, map, show } from '../lib/dom.js';
 import { card, commandLine, details, empty, fillIn, heading, table, when } from '../lib/parts.js';
 import { reload } from '../lib/router.js';
 import { count, counted } from '../lib/text.js';
 import { moment, span } from '../lib/time.js';
-import { fail, tell } from '../lib/toast.js';
+import { attempt, tell } from '../lib/toast.js';
 import { eventCard } from './live.js';
 
 const EVENTS_SHOWN_MAX = 500;
 
-/** @param {import('../lib/router.js').Visit} visit */
+/** @param {Visit} visit */
 export async function open({ parts, signal }) {
   if (parts[1]) return one(parts[1], signal);
   const runs = await get('/api/runs', { limit: 100 }, signal);
@@ -36,18 +36,14 @@ export async function open({ parts, signal }) {
 function waitingCard(approvals) {
   const open = approvals.filter((each) => each.state === 'pending');
   if (open.length === 0) return null;
-  const decide = async (/** @type {any} */ each, /** @type {boolean} */ approve) => {
-    try {
-      await send('POST', `/api/approvals/${encodeURIComponent(each.id)}`, { approve });
-      tell(approve ? `${each.tool} is used once, as it was asked for.` : `${each.tool} is not used; the run goes on without it.`);
-      reload();
-    } catch (error) {
-      fail(error);
-    }
-  };
+  const decide = (/** @type {any} */ each, /** @type {boolean} */ approve) => attempt(async () => {
+    await send('POST', `/api/approvals/${encodeURIComponent(each.id)}`, { approve });
+    tell(approve ? `${each.tool} is used once, as it was asked for.` : `${each.tool} is not used; the run goes on without it.`);
+    reload();
+  });
   return card('Waits for you', h('ul', { class: 'changes' }, open.map((each) => h('li', { class: 'finding' }, h('div', {}, h('b', {}, each.talent), ' wants to use ', h('code', {}, each.tool), ' ', when(new Date(each.at).toISOString()),
-    h('pre', { tabindex: 0 }, JSON.stringify(each.args, null, 2))), h('div', { class: 'actions' }, h('button', { class: 'button primary', type: 'button', onclick: () => void decide(each, true) }, 'Allow once'),
-    h('button', { class: 'button', type: 'button', onclick: () => void decide(each, false) }, 'Refuse'))))), { class: 'warn-card' });
+    h('pre', { tabindex: 0 }, JSON.stringify(each.args, null, 2))), actions(button('primary', () => void decide(each, true), 'Allow once'),
+    button('', () => void decide(each, false), 'Refuse'))))), { class: 'warn-card' });
 }
 
 /** @param {any} run */
@@ -62,7 +58,7 @@ async function shelf(signal) {
   return [
     answer.problems.length > 0 && h('ul', {}, answer.problems.map((/** @type {string} */ words) => h('li', { class: 'bad-text' }, words))),
     answer.providers.length === 0 && h('p', { class: 'note' }, 'Talents wait: ', answer.talents.find((/** @type {any} */ talent) => talent.no_model)?.no_model ?? 'no provider of models is set up', '.'),
-    table('Talents', ['Talent', 'What it does', 'When', 'From', 'Model'], answer.talents.map((/** @type {any} */ talent) => [h('b', {}, talent.name), talent.description ?? talent.title, h('span', { class: 'nowrap' }, talent.schedule ?? 'when asked'),
+    table('Talents', ['Talent', 'What it does', 'When', 'From', 'Model'], map(answer.talents, (talent) => [h('b', {}, talent.name), talent.description ?? talent.title, h('span', { class: 'nowrap' }, talent.schedule ?? 'when asked'),
       talent.source, talent.model ?? h('span', { class: 'quiet nowrap', title: talent.no_model ?? '' }, talent.no_model ? 'none yet' : 'none needed')])),
   ];
 }
@@ -93,17 +89,13 @@ async function one(id, signal) {
       }
     };
   }
-  const cancel = async () => {
-    try {
-      await send('DELETE', `/api/runs/${encodeURIComponent(id)}`);
-      tell('It was told to end.');
-    } catch (error) {
-      fail(error);
-    }
-  };
+  const cancel = () => attempt(async () => {
+    await send('DELETE', `/api/runs/${encodeURIComponent(id)}`);
+    tell('It was told to end.');
+  });
   const end = events.findLast((/** @type {any} */ event) => event.event === 'finish' || event.event === 'error');
   return [
-    heading(`Run ${id}`, { sub: [state(run), ` ${run.name ?? ''}`], actions: goesOn && h('button', { class: 'button danger', type: 'button', onclick: () => void cancel() }, 'Cancel') }),
+    heading(`Run ${id}`, { sub: [state(run), ` ${run.name ?? ''}`], actions: goesOn && button('danger', () => void cancel(), 'Cancel') }),
     h('div', { class: 'columns' },
       h('div', {}, end?.result && card('Result', h('p', { class: 'context-text' }, String(end.result))), end?.error && card('What went wrong', h('p', { class: 'bad-text' }, String(end.error))), card('Events', list)),
       h('div', {}, card('Details', details(Object.entries(run).filter(([, value]) => ['string', 'number', 'boolean'].includes(typeof value))

@@ -1,7 +1,7 @@
 // Sessions: the frames of agents' work. `/sessions` lists them, `/sessions/ID` shows one with what was asked and saved.
 
 import { get, getPage } from '../lib/api.js';
-import { h } from '../lib/dom.js';
+import { h, pill, quietLine } from '../lib/dom.js';
 import { longList } from '../lib/list.js';
 import { card, details, empty, heading, memoryRow, when } from '../lib/parts.js';
 import { markdown } from '../lib/markdown_dom.js';
@@ -14,7 +14,7 @@ import { span } from '../lib/time.js';
 const PAGE = 100;
 const MEMORIES_MAX = 200;
 
-/** @param {import('../lib/router.js').Visit} visit */
+/** @param {Visit} visit */
 export async function open({ parts, signal }) {
   if (parts[1]) return one(parts.slice(1).join('/'), signal);
   const first = await getPage('/api/sessions', { project: project(), limit: PAGE }, signal);
@@ -48,14 +48,14 @@ async function one(id, signal) {
   const steps = [
     ...saved.data.map((/** @type {any} */ memory) => ({ at: memory.created_at, node: memoryRow(memory) })),
     ...asked.data.map((/** @type {any} */ prompt) => ({ at: prompt.created_at, node: h('div', { class: 'row' }, h('span', { class: 'row-top' },
-      h('span', { class: 'pill accent' }, 'asked'), h('span', { class: 'row-title' }, prompt.content)), h('span', { class: 'row-meta' }, when(prompt.created_at))) })),
+      pill('accent', 'asked'), h('span', { class: 'row-title' }, prompt.content)), h('span', { class: 'row-meta' }, when(prompt.created_at))) })),
   ].sort((a, b) => a.at.localeCompare(b.at));
   const hidden = saved.total + asked.total - steps.length;
   return [
     heading(`Session ${session.id}`, { sub: [`${session.agent || 'An agent'} in ${session.project || 'no project'}, `, when(session.started_at)] }),
     h('div', { class: 'columns' },
       h('div', {}, card('What happened', [steps.length > 0 ? h('ol', { class: 'rows' }, steps.map((step) => h('li', {}, step.node))) : empty('Nothing was saved', 'The session has neither prompts nor memories.'),
-        hidden > 0 && h('p', { class: 'quiet' }, `${counted(hidden, 'more')} are not shown. `, h('a', { href: `/memories?session=${encodeURIComponent(id)}` }, 'All memories of it'))])),
+        hidden > 0 && quietLine(`${counted(hidden, 'more')} are not shown. `, h('a', { href: `/memories?session=${encodeURIComponent(id)}` }, 'All memories of it'))])),
       h('div', {}, card('Details', details([
         ['Agent', session.agent], ['Project', session.project], ['Folder', h('code', { class: 'wrap' }, session.directory)], ['Began', when(session.started_at)],
         ['Ended', session.ended_at ? when(session.ended_at) : 'still at work'], ['Memories', String(session.memories)], ['Prompts', String(asked.total)]])),

@@ -2,12 +2,13 @@
 // home, checked by the server, and taken back like any other.
 
 import { get, send } from '../lib/api.js';
-import { h, show } from '../lib/dom.js';
-import { card, heading } from '../lib/parts.js';
+import { button, h, quietLine, show } from '../lib/dom.js';
+import { card, coded, heading } from '../lib/parts.js';
 import { reload } from '../lib/router.js';
+import { capital, words } from '../lib/text.js';
 import { fail, tell } from '../lib/toast.js';
 
-/** @param {import('../lib/router.js').Visit} visit */
+/** @param {Visit} visit */
 export async function open({ signal }) {
   const { path, settings } = await get('/api/settings', {}, signal);
   /** @type {Map<string, any[]>} */
@@ -17,9 +18,15 @@ export async function open({ signal }) {
     groups.set(group, [...groups.get(group) ?? [], setting]);
   }
   return [
-    heading('Settings', { sub: ['In ', h('code', {}, path), '. Variables win over the file; a daemon that runs reads most of it when it starts.'] }),
-    [...groups].map(([group, entries]) => card(group, h('ul', { class: 'settings' }, entries.map(row)))),
+    heading('Settings', { sub: ['In ', h('code', {}, path), '. Most of it is read when Cortex starts.'] }),
+    [...groups].map(([group, entries]) => card(capital(words(group)), h('ul', { class: 'settings' }, entries.map(row)))),
   ];
+}
+
+/** What a number may be; that a text is a text need not be said. @param {string | null | undefined} expects */
+function range(expects) {
+  const bounds = /between (\S+) and (\S+)/.exec(expects ?? '');
+  return bounds ? ` From ${bounds[1]} to ${bounds[2]}.` : /text|true or false/.test(expects ?? '') || !expects ? '' : ` ${capital(expects)}.`;
 }
 
 /** @param {any} setting */
@@ -41,7 +48,7 @@ function row(setting) {
     ? h('input', { id, type: 'checkbox', checked: setting.value, disabled: fixed, onchange: () => void change(String(box.checked)) })
     : h('input', { id, type: typeof setting.default === 'number' ? 'number' : 'text', step: 'any', value: String(setting.value), disabled: fixed, onchange: () => void change(box.value) }));
   const wrong = h('span', { class: 'bad-text', role: 'alert' });
-  return h('li', {}, h('div', {}, h('label', { for: id }, h('code', {}, setting.key)), h('p', { class: 'quiet' }, setting.about, '. ', setting.expects ? `${setting.expects.replace(/^expected/, 'Expects')}.` : '')), box,
+  return h('li', {}, h('div', {}, h('label', { for: id }, h('code', {}, setting.key)), quietLine(coded(setting.about), '.', range(setting.expects))), box,
     h('span', { class: 'pill', title: setting.variable }, fixed ? `set by ${setting.origin}` : setting.origin === 'default' ? 'default' : 'file'),
-    !fixed && setting.origin !== 'default' && h('button', { class: 'link', type: 'button', onclick: () => void change(null) }, 'Default'), wrong);
+    !fixed && setting.origin !== 'default' && button('link', () => void change(null), 'Default'), wrong);
 }

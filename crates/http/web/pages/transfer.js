@@ -3,25 +3,26 @@
 // The import itself is a command: nothing here could take it back.
 
 import { ApiError } from '../lib/api.js';
-import { h, show } from '../lib/dom.js';
-import { card, commandLine, details, heading, problem, skeleton, table } from '../lib/parts.js';
+import { actions, h, input, show } from '../lib/dom.js';
+import { card, coded, commandLine, details, heading, problem, skeleton, table } from '../lib/parts.js';
 import { project } from '../lib/state.js';
 import { bytes, count, counted, words } from '../lib/text.js';
 
-const FORMATS = [['', 'find out by itself'], ['cortex', 'an export of Cortex'], ['engram', 'engram'], ['claude-mem', 'claude-mem'], ['mem0', 'mem0'], ['server-memory', 'server-memory']];
+const FORMATS = [['', 'detect by itself'], ['cortex', 'an export of Cortex'], ['engram', 'engram'], ['claude-mem', 'claude-mem'], ['mem0', 'mem0'], ['server-memory', 'server-memory']];
 const FILE_BYTES_MAX = 1024 ** 3;
 
-/** @param {import('../lib/router.js').Visit} visit */
+/** @param {Visit} visit */
 export async function open({ signal }) {
   const result = h('div', { 'aria-live': 'polite' });
   const format = /** @type {HTMLSelectElement} */ (h('select', { id: 'format' }, FORMATS.map(([value, name]) => h('option', { value: value ?? '' }, name ?? ''))));
-  const file = /** @type {HTMLInputElement} */ (h('input', { id: 'file', type: 'file', onchange: () => void look(file, format.value, result, signal) }));
+  const file = input({ id: 'file', type: 'file', onchange: () => void look(file, format.value, result, signal) });
   const scope = project() ? `?project=${encodeURIComponent(project())}` : '';
   return [
     heading('Moving in and out', { sub: 'What is remembered is yours: one file takes all of it along.' }),
     card('Export', [h('p', {}, `JSON Lines, one object per line: memories with every version, relations, sessions and prompts${project() ? `, of ${project()} only` : ''}.`),
-      h('div', { class: 'actions' }, h('a', { class: 'button', href: `/api/export${scope}`, download: 'cortex.jsonl' }, 'Download the export'))]),
-    card('Import: look first', [h('p', {}, 'Choose a file to see what it would bring. Nothing is changed.'),
+      actions(h('a', { class: 'button', href: `/api/export${scope}`, download: 'cortex.jsonl' }, 'Download the export'))]),
+    card('Backup', [h('p', {}, coded('A folder with all that is remembered, made while agents go on. `cortex restore` brings it back.')), actions(commandLine('cortex backup FOLDER'))]),
+    card('Import', [h('p', {}, 'Choose a file to see what it would bring. Looking changes nothing.'),
       h('div', { class: 'filters' }, h('label', { for: 'format' }, 'Format'), format, h('label', { class: 'hidden', for: 'file' }, 'File'), file), result]),
   ];
 }
