@@ -10,6 +10,7 @@ import { spawn, spawnSync } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
+import { createRequire } from "node:module";
 
 import { RecordingModel, texts } from "./recording_model.mjs";
 
@@ -25,8 +26,9 @@ function check(what, holds, detail = "") {
   }
 }
 
-/** Four letters a token: a rule of thumb on the safe side for English. */
-const tokens = (text) => Math.ceil(text.length / 4);
+/** Tokens of o200k, counted and not estimated. */
+const { encode } = createRequire(path.join(process.env.CLIENTS_DIR, "index.js"))("gpt-tokenizer/encoding/o200k_base");
+const tokens = (text) => encode(text).length;
 
 const SUBJECTS = [
   ["decision", "Use redb for the session store", "Sessions are kept in redb because it is one file and survives a crash."],
@@ -214,6 +216,20 @@ function told(body) {
   return [...new Set(all.match(/^- #\d+ .*$/gm) ?? [])];
 }
 
+/** What hooks and the server put into a text of the client's: each time it stands there, whole. */
+function injected(text) {
+  const ours = /(?:Cortex keeps a memory|From memory \(|Known about this|Where work stopped:|Rules that hold here:|Memory that outlives sessions)[^]*?(?=<\/system-reminder>|\n\n# |\n\nThe following|$(?![^]))/g;
+  return text.match(ours) ?? [];
+}
+
+/** The tools of ours that a client offers its model, wherever it puts them. */
+function ourTools(value) {
+  if (Array.isArray(value)) return value.flatMap(ourTools);
+  if (!value || typeof value !== "object") return [];
+  if (/cortex|mem_/.test(value.name ?? "")) return [value];
+  return Object.values(value).flatMap(ourTools);
+}
+
 /** All that was said, without the client's own instructions and tools. */
 function conversation(body) {
   return texts(body.messages ?? body.input ?? body.contents ?? []).join("\n");
@@ -329,13 +345,13 @@ async function tenPrompts(agent, key, machine, say) {
   }
   const final = model.turns().at(-1)?.body ?? {};
   const { tools, ...said } = final;
-  const all = texts(said).filter((text) => /Cortex keeps a memory|From memory \(|Known about this/.test(text));
-  // A text of ours may stand in a longer one of the client's; only our own lines and openings count.
-  const ours = all.flatMap((text) => text.match(/^(?:- #\d+ .*|Cortex keeps a memory.*|From memory \(.*|[A-Z][a-z ]+:|More: .*|\(\d+ more\).*)$/gm) ?? []);
-  const spent = tokens([...new Set(ours)].join("\n"));
-  const ids = ours.map((line) => /^- #(\d+) /.exec(line)?.[1]).filter(Boolean);
-  console.log(`     ${agent.name}: ${spent} tokens over ${model.turns().length} turns, ${ids.length} lines`);
-  check(say(`ten prompts add at most ${TOKENS_MAX} tokens`), model.turns().length >= 10 && spent > 0 && spent <= TOKENS_MAX, `${spent} tokens, ${model.turns().length} turns`);
+  const told = texts(said).flatMap(injected);
+  const spent = tokens(told.join("\n"));
+  const ids = told.flatMap((text) => [...text.matchAll(/^- #(\d+) /gm)].map((match) => match[1]));
+  const offered = tokens(JSON.stringify(ourTools(tools)));
+  console.log(`     ${agent.name}: ${spent} tokens in ${told.length} texts over ${model.turns().length} turns, ${ids.length} lines; tools ${offered} tokens`);
+  check(say(`ten prompts add at most ${TOKENS_MAX} tokens`), model.turns().length >= 10 && spent > 0 && spent <= TOKENS_MAX, `${spent} tokens, ${model.turns().length} turns\n${told.join("\n---\n")}`);
+  check(say("and tell no memory twice"), new Set(ids).size === ids.length, told.join("\n---\n"));
   await model.close();
 }
 

@@ -24,8 +24,12 @@ function unpacked(bytes, encoding) {
 }
 
 export class RecordingModel {
-  /** `script`: [{ tool, input, namespace? }] played one after the other in requests that offer tools. */
-  constructor({ log, script = [], answer = () => "done" }) {
+  /**
+   * `script`: [{ tool, input, namespace? }] played one after the other in requests that offer tools; of a model that
+   * `insists`, also in those that offer none.
+   */
+  constructor({ log, script = [], answer = () => "done", insists = false }) {
+    this.insists = insists;
     this.requests = [];
     this.script = [...script];
     this.answer = answer;
@@ -73,7 +77,7 @@ export class RecordingModel {
   /** The next thing the model does: a call of the script, or words. */
   next(body) {
     const offers = (body.tools?.length ?? 0) > 0;
-    if (offers && this.script.length > 0) return { call: this.script.shift() };
+    if ((offers || this.insists) && this.script.length > 0) return { call: this.script.shift() };
     const { tools, ...said } = body;
     return { text: this.answer(texts(said).join("\n")) };
   }

@@ -142,6 +142,9 @@ def long_record(home: Home) -> None:
     finish = events[-1]
     expect(finish["event"] == "finish", f"the long record: {finish}")
     expect(len(parts) > 3 and parts[-1]["part"] == parts[-1]["parts"], f"it was read by parts: {parts}")
+    sizes = [event["usage"]["total_tokens"] for event in events if event["event"] == "usage"]
+    expect(len(sizes) > len(parts) and max(sizes) <= WINDOW, f"every request fits the window: {sizes}")
+    print(f"largest request and answer: {max(sizes)} of {WINDOW} tokens")
     print(f"long record: {len(parts)} parts in {time.monotonic() - began:.0f} s, {finish['usage']['input_tokens']} tokens read: {finish['result'].strip()[:120]!r}")
 
 
@@ -157,7 +160,8 @@ def bulletin_and_page(home: Home) -> None:
     began = time.monotonic()
     bulletin = json.loads(home.run("bulletin", "--refresh", "--explain", "--json"))["bulletin"]
     took = time.monotonic() - began
-    expect(took < 3 * BULLETIN_SECONDS, f"the bulletin took {took:.0f} s")
+    # Two audiences at most, and a little for the rest.
+    expect(took < 2 * BULLETIN_SECONDS + 10, f"the bulletin took {took:.0f} s")
     expect("deploy on a Friday" in bulletin["text"] and "[#" in bulletin["text"], f"what binds is in it: {bulletin['text']}")
     why = bulletin.get("fallback") or "it passed"
     print(f"bulletin: by {bulletin['made_by']} in {took:.0f} s ({why})")

@@ -70,7 +70,12 @@ class Front(http.server.BaseHTTPRequestHandler):
         self.end_headers()
 
     def call(self, tool: dict, body: dict) -> None:
-        shape = {"name": tool["name"], "schema": tool["parameters"]}
+        # A text without a bound may fill all the tokens there are, and half an object is no call.
+        schema = json.loads(json.dumps(tool["parameters"]))
+        for field in schema.get("properties", {}).values():
+            if field.get("type") == "string":
+                field["maxLength"] = 40
+        shape = {"name": tool["name"], "schema": schema}
         bound = {"type": "json_schema", "json_schema": shape}
         answer = json.load(self.ask({**body, "stream": False, "stream_options": None, "response_format": bound}))
         arguments = answer["choices"][0]["message"]["content"]

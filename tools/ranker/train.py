@@ -23,7 +23,7 @@ RANKED = 100
 """Candidates of a question that the ranker sees, as in order.rs."""
 QUESTIONS_PER_KIND = 250
 """More of one kind would drown the others."""
-COLUMNS = ["question", "kind", "group", "asked", "category", "golds", "label"]
+COLUMNS = ["question", "kind", "group", "asked", "category", "golds", "label", "memory"]
 
 # What a text and a question have in common: more of it may never put a memory lower, or less of it higher.
 RISING = "fused words_share words_reach words_present token_rarest pairs speaker date".split()

@@ -55,13 +55,14 @@ onPage('W1 home shows the titles of recent memories, growth, health and the bull
   await page.getByRole('img', { name: /^Memories over time/ }).waitFor();
   await page.getByRole('region', { name: 'Health' }).getByText('Store').waitFor();
   await page.getByRole('region', { name: 'Bulletin', exact: true }).getByText('Customer data stays in the EU').waitFor();
-  await page.getByRole('region', { name: 'Needs attention' }).getByText('contradict each other').waitFor();
+  await page.getByRole('region', { name: 'Needs attention' }).getByText('Contradictions').waitFor();
   await page.getByRole('region', { name: 'Agents at work' }).getByText('claude-code').waitFor();
 });
 
 onPage('W2 live shows a save and who was told, as they happen', '/live', async (page) => {
   await page.getByText('live', { exact: true }).waitFor();
-  await page.getByText('Before you came:').waitFor();
+  await page.getByText('Earlier', { exact: true }).waitFor();
+  assert.ok(await page.getByText('Nothing has happened yet').isHidden());
   const post = { method: 'POST', headers: { 'content-type': 'application/json' } };
   const { id } = await session.ask('/api/observations', { ...post, body: JSON.stringify({ title: 'Seen as it happens', content: 'Live.', type: 'fact', project: 'ops' }) });
   await page.locator('.event.of-saved', { hasText: 'Seen as it happens' }).waitFor();
@@ -76,7 +77,7 @@ onPage('W2 live shows a save and who was told, as they happen', '/live', async (
 
 onPage('W2 live goes on after a pause', '/live', async (page) => {
   await page.getByText('live', { exact: true }).waitFor();
-  await page.getByLabel('heartbeats too').check();
+  await page.getByLabel('also signs of life').check();
   await page.locator('.event').first().waitFor({ timeout: 15_000 });
   await page.getByRole('button', { name: 'Pause' }).click();
   await page.getByRole('button', { name: 'Go on' }).click();
@@ -380,6 +381,25 @@ onPage('W11 a job says what it would do, and waits when told to', '/mind', async
   await job.getByText('on time').waitFor();
 });
 
+test('W11 what is put away next is named, and kept with one click that can be taken back', async () => {
+  const { page, ask } = session;
+  await pictured(page, 'due', async () => {
+    const id = await idOf('Fixed the date thing');
+    await page.route('**/api/mind/due', (route) => route.fulfill({ json: { due: [{ id, title: 'Fixed the date thing', project: 'harbor-web', type: 'bugfix', days_left: 3, reason: 'nobody used it' }], more: 0 } }));
+    await page.goto(`${daemon.base}/mind`);
+    const next = page.getByRole('region', { name: 'Is put away next' });
+    await next.getByText('in 3 active days').waitFor();
+    await next.getByRole('button', { name: 'Keep' }).click();
+    await page.getByText(`Memory ${id} tagged.`).waitFor();
+    assert.deepEqual((await ask(`/api/observations/${id}?quiet=true`)).tags, ['kept']);
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByText('Taken back.').waitFor();
+    assert.deepEqual((await ask(`/api/observations/${id}?quiet=true`)).tags, []);
+    await page.unroute('**/api/mind/due');
+    assert.ok(Array.isArray((await ask('/api/mind/due')).due));
+  });
+});
+
 test('W12 a call of a tool that waits is allowed or refused by a person', async () => {
   const { page } = session;
   await pictured(page, 'approvals', async () => {
@@ -418,8 +438,8 @@ onPage('W14 the switch stops all models, and is taken back', '/budget', async (p
 });
 
 onPage('W15 the audit has remedies, which are taken back', '/audit', async (page) => {
-  await page.getByText('Contradicting').waitFor();
-  await page.getByRole('button', { name: /^#\d+ holds$/ }).first().click();
+  await page.getByText('Contradictions').waitFor();
+  await page.getByRole('button', { name: /^#\d+ is right$/ }).first().click();
   await page.getByText(/is superseded\.$/).waitFor();
   await page.getByRole('button', { name: 'Undo' }).click();
   await page.getByText('Taken back.').waitFor();
@@ -430,6 +450,67 @@ onPage('W16 the search lab shows what each arm said', '/lab?q=import+slow', asyn
   await page.getByLabel('Type of b').fill('goal');
   await page.getByRole('button', { name: 'Search', exact: true }).click();
   await page.getByRole('region', { name: 'Setting B' }).getByText('Cut the nightly import').waitFor();
+});
+
+onPage('W16 a question keeps its right answer, and all of them are asked again', '/lab?q=what+do+cache+keys+carry', async (page) => {
+  await page.getByRole('button', { name: 'Cache keys carry the tenant is right' }).click();
+  const known = page.getByRole('region', { name: 'Known answers' }).first();
+  await known.getByRole('button', { name: 'Ask 1 question again' }).click();
+  await known.getByText('1 of 1 stand first').waitFor();
+  await page.getByRole('button', { name: 'Cache keys carry the tenant is right', pressed: true }).click();
+  await known.waitFor({ state: 'detached' });
+});
+
+test('every other change of a memory, of what agents see and of pages is taken back where it was made', async () => {
+  const { page, ask, errors } = session;
+  const undo = async () => {
+    await page.getByRole('button', { name: 'Undo' }).last().click();
+    await page.getByText('Taken back.').waitFor();
+    await page.locator('.toast').getByRole('button', { name: 'Dismiss' }).first().click();
+    await page.getByText('Taken back.').waitFor({ state: 'detached' });
+  };
+  await pictured(page, 'changes', async () => {
+    const id = await idOf('Cache keys carry');
+    const read = () => ask(`/api/observations/${id}?quiet=true`);
+    const before_ = await read();
+    await page.goto(`${daemon.base}/m/${id}/edit`);
+    await page.getByLabel('Text').fill('Something else.');
+    await page.getByLabel('Tags').fill('other');
+    await page.getByRole('button', { name: /^Save version/ }).click();
+    await page.getByText(/^Saved as version/).waitFor();
+    await undo();
+    const { content, tags } = await read();
+    assert.deepEqual([content, tags], [before_.content, before_.tags]);
+    await page.goto(`${daemon.base}/m/${id}`);
+    await page.getByRole('radio', { name: 'Version 1 ' }).check();
+    await page.getByRole('button', { name: 'Make version 1 the newest again' }).click();
+    await page.getByText(/says what version 1 said/).waitFor();
+    await undo();
+    assert.equal((await read()).content, before_.content);
+    const relations = page.getByRole('region', { name: 'Relations' });
+    const many = await relations.locator('li').count();
+    await relations.locator('li').first().getByRole('button').click();
+    await page.waitForFunction((number) => document.querySelectorAll('.relations li').length === number - 1, many);
+    await undo();
+    await page.waitForFunction((number) => document.querySelectorAll('.relations li').length === number, many);
+    await page.goto(`${daemon.base}/context`);
+    await page.getByRole('button', { name: /^Pin Cache keys/ }).click();
+    await page.getByText(`Memory ${id} pinned.`).waitFor();
+    await undo();
+    await page.getByRole('button', { name: /^Put away Cache keys/ }).click();
+    await page.getByText(`Memory ${id} archived.`).waitFor();
+    await undo();
+    const after_ = await read();
+    assert.deepEqual([after_.pinned, after_.archived], [false, false]);
+    await page.goto(`${daemon.base}/mind`);
+    await page.getByLabel('Name').fill('cache');
+    await page.getByLabel('Question').fill('What do we know about the cache?');
+    await page.getByRole('button', { name: 'Add page' }).click();
+    await page.getByText('cache is kept current from now on.').waitFor();
+    await undo();
+    assert.deepEqual((await ask('/api/pages')).pages, []);
+    assert.deepEqual(errors.splice(0), []);
+  });
 });
 
 test('W17 somebody is let in, sees only its part, and is let out by undoing', async () => {
@@ -480,7 +561,7 @@ onPage('W18 an import says what it would bring, and changes nothing', '/transfer
   assert.equal((await session.ask('/api/stats')).entries, before_);
 });
 
-onPage('W19 the API is rendered from its document, and can be tried', '/reference', async (page) => {
+onPage('W19 the API is rendered from its document, and can be tried', '/docs', async (page) => {
   await page.getByText('GET', { exact: true }).first().waitFor();
   await page.locator('summary', { hasText: '/api/stats' }).click();
   await page.getByRole('button', { name: 'Try it' }).click();
@@ -498,6 +579,23 @@ onPage('an address of no page says so, and the keys are listed by ?', '/', async
   await page.keyboard.press('Escape');
   await page.evaluate(() => { history.pushState(null, '', '/nowhere'); dispatchEvent(new PopStateEvent('popstate')); });
   await page.getByText('There is no page at /nowhere.').waitFor();
+});
+
+test('a daemon that is gone is named, and the page goes on when it is back', async () => {
+  const { page, errors } = session;
+  await pictured(page, 'gone', async () => {
+    await page.goto(`${daemon.base}/memories`);
+    await page.locator('.slot').first().waitFor();
+    await page.route('**/*', (route) => route.abort());
+    await page.getByRole('link', { name: 'Projects', exact: true }).click();
+    await page.getByText('Cortex does not answer.').waitFor();
+    await page.getByText('not reachable').waitFor();
+    await page.unroute('**/*');
+    await page.getByRole('link', { name: 'Memories', exact: true }).click();
+    await page.locator('.slot').first().waitFor();
+    await page.getByText(/^Cortex \d/).waitFor();
+    assert.deepEqual(errors.splice(0), []);
+  });
 });
 
 test('who is not let in is told how to open the page', async () => {

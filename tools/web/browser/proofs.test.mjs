@@ -28,7 +28,7 @@ after(async () => {
 test('it agrees with the kernel on a thousand proofs, and on a thousand altered ones', async () => {
   const { ask, context } = session;
   const judge = async (/** @type {Uint8Array} */ file) => {
-    const answer = await context.request.post(`${daemon.base}/api/proofs/verify`, { data: { proof: Buffer.from(file).toString('base64') }, headers: { 'content-type': 'application/json', origin: daemon.base } });
+    const answer = await context.request.post(`${daemon.base}/api/proofs/verify`, { data: { proof: Buffer.from(file).toString('base64') }, headers: { 'content-type': 'application/json', origin: daemon.base }, timeout: 120_000 });
     return answer.ok() ? answer.json() : null;
   };
   const { entries } = await ask('/api/stats');

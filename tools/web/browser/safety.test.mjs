@@ -12,7 +12,7 @@ import { openBrowser, pictured, startDaemon } from '../harness.mjs';
 import { writeSessions } from '../past_seed.mjs';
 import { seed } from '../seed.mjs';
 
-const PAGES = ['/', '/memories', '/search?q=script', '/live', '/context', '/sessions', '/past', '/past/claude-code%3Aslow-import', '/chat', '/told', '/timeline', '/journal', '/journal/1', '/settings', '/projects', '/entities', '/graph', '/mind', '/audit', '/runs', '/budget', '/ask', '/access', '/reference', '/transfer', '/lab?q=script', '/new'];
+const PAGES = ['/', '/memories', '/search?q=script', '/live', '/context', '/sessions', '/past', '/past/claude-code%3Aslow-import', '/chat', '/told', '/timeline', '/journal', '/journal/1', '/settings', '/projects', '/entities', '/graph', '/mind', '/audit', '/runs', '/budget', '/ask', '/access', '/docs', '/transfer', '/lab?q=script', '/new'];
 
 /** @type {Awaited<ReturnType<typeof startDaemon>>} */
 let daemon;
@@ -40,6 +40,9 @@ test('axe-core finds nothing serious on any page', async () => {
   const { page, ask } = session;
   writeSessions(daemon.home);
   await seed(ask);
+  const long = 'com.example.service.AbstractSingletonProxyFactoryBeanInterceptor.invokeWithRetryAndCircuitBreaker';
+  const odd = [['لا تكتب أبدًا قبل المزامنة مع القرص', 'الإجابة وعد.', 'atlas-api'], [`${long}.java:1042`, `at ${long}`, 'a-project-with-a-very-long-name-that-nobody-abbreviated']];
+  for (const [title, content, project] of odd) await ask('/api/observations', { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ title, content, project, type: 'rule' }) });
   await ask('/api/past/read', { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' });
   const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
   const list = await ask('/api/observations?limit=100&preview=1');
@@ -142,11 +145,32 @@ test('a page of another port reads nothing and changes nothing, with the cookie 
         stream.onopen = () => resolve('open');
         stream.onerror = () => resolve('refused');
       });
+      // What is let through without a question: parts of a page, beacons, sockets, a window that is kept hold of.
+      navigator.sendBeacon(`${base}/api/observations`, new Blob([body], { type: 'text/plain' }));
+      const part = (/** @type {any} */ node, /** @type {any} */ given) => new Promise((resolve) => {
+        Object.assign(node, given, { onload: () => resolve('loaded'), onerror: () => resolve('refused') });
+        document.head.append(node);
+      });
+      const parts = await Promise.all([
+        part(document.createElement('script'), { src: `${base}/assets/main.js` }),
+        part(document.createElement('script'), { src: `${base}/api/export` }),
+        part(document.createElement('link'), { rel: 'stylesheet', href: `${base}/assets/main.css` }),
+        part(document.createElement('img'), { src: `${base}/api/stats` }),
+        part(document.createElement('link'), { rel: 'prefetch', href: `${base}/api/observations/1/archive` }),
+      ]);
+      const socket = await new Promise((resolve) => {
+        const line = new WebSocket(`${base.replace('http', 'ws')}/api/events`);
+        line.onopen = () => resolve('open');
+        line.onerror = () => resolve('refused');
+      });
+      const other = window.open(`${base}/`);
+      await new Promise((resolve) => { setTimeout(resolve, 1500); });
+      const held = { closed: other?.closed ?? true, reach: (() => { try { return other?.document.title ?? ''; } catch { return ''; } })() };
       let inside = '';
       try { inside = frame.contentDocument?.body.innerText ?? ''; } catch { inside = ''; }
-      return { read, events, inside };
+      return { read, events, inside, parts, socket, held };
     }, daemon.base);
-    assert.deepEqual(got, { read: got.read.map(() => ''), events: 'refused', inside: '' });
+    assert.deepEqual(got, { read: got.read.map(() => ''), events: 'refused', inside: '', parts: got.parts.map(() => 'refused'), socket: 'refused', held: { closed: true, reach: '' } });
     const after_ = await ask('/api/stats');
     assert.equal(after_.observations, before_.observations);
     assert.equal((await ask('/api/budget?limit=1')).kill_switch, false);
@@ -155,5 +179,15 @@ test('a page of another port reads nothing and changes nothing, with the cookie 
   } finally {
     await page.close();
     stranger.close();
+  }
+});
+
+// F5: a name of a stranger that it lets point here has none of our cookies, and is not answered.
+test('a strange name that points at this machine is not answered', async () => {
+  const { context } = session;
+  const port = new URL(daemon.base).port;
+  for (const host of [`rebound.example:${port}`, `localhost.rebound.example:${port}`]) {
+    const answer = await context.request.fetch(`${daemon.base}/api/stats`, { headers: { host } });
+    assert.equal(answer.status(), 421, host);
   }
 });
