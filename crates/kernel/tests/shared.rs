@@ -29,6 +29,8 @@ enum NextAppend {
     IsAnswered,
     LosesItsAnswer,
     IsRefused,
+    /// So many times, and then it is answered.
+    IsOvertaken(usize),
 }
 
 #[derive(Debug)]
@@ -59,6 +61,10 @@ impl SharedJournal for MemoryJournal {
         let next = std::mem::replace(&mut *self.next.lock().unwrap(), NextAppend::IsAnswered);
         if next == NextAppend::IsRefused {
             return Err(Error::LedgerAway("it is not there".into()));
+        }
+        if let NextAppend::IsOvertaken(times @ 1..) = next {
+            *self.next.lock().unwrap() = NextAppend::IsOvertaken(times - 1);
+            return Err(Error::Overtaken);
         }
         let mut rows = self.rows.lock().unwrap();
         let last = rows.last_key_value().map(|(seq, (entry, _))| (*seq, entry.clone()));
@@ -231,6 +237,16 @@ fn what_was_decided_before_another_node_wrote_is_to_be_decided_again() {
     assert_eq!(nodes[0].write(decided(2), fact(4, "fourth", "x")).unwrap().seq, 4);
     nodes[1].catch_up().unwrap();
     assert_eq!(nodes[0].root().unwrap(), nodes[1].root().unwrap());
+}
+
+// cluster 2: a node that looks first and then appends loses most races against one that only appends
+#[test]
+fn a_write_that_is_overtaken_a_thousand_times_is_made_in_the_end() {
+    let (journal, folders) = (MemoryJournal::new(), folders::<1>());
+    let node = node(&folders[0], &journal);
+    *journal.next.lock().unwrap() = NextAppend::IsOvertaken(1_000);
+    assert_eq!(node.write(stamp(1), fact(1, "first", "x")).unwrap().seq, 1);
+    assert_eq!(*journal.next.lock().unwrap(), NextAppend::IsAnswered);
 }
 
 // cluster 9, 10

@@ -26,8 +26,9 @@ use crate::validate::check_reason;
 
 /// The longest the writer waits for callers it expects.
 const PATIENCE_MAX: Duration = Duration::from_millis(2);
-/// How often a group that another node overtook is tried again.
-const OVERTAKEN_MAX: usize = 32;
+/// How long a group that another node overtook is tried again. A node learns within a heartbeat (a second) that an actor
+/// is served elsewhere; until then the one that appends without a pause wins nearly every race, however many there are.
+const OVERTAKEN_WAIT: Duration = Duration::from_secs(3);
 
 pub(crate) struct WriterThread {
     actor: ActorName,
@@ -117,10 +118,8 @@ impl WriterThread {
     fn commit_group(&mut self, waiting: &mut VecDeque<Job>) -> bool {
         let mut held = Vec::new();
         let mut outcome = self.try_group(waiting, &mut held);
-        for _ in 0..OVERTAKEN_MAX {
-            if !matches!(outcome, Err(Error::Overtaken)) {
-                break;
-            }
+        let began = Instant::now();
+        while matches!(outcome, Err(Error::Overtaken)) && began.elapsed() < OVERTAKEN_WAIT {
             outcome = self.catch_up().map(|_| false);
             if outcome.is_ok() {
                 // In front of whoever came later, in their own order.
