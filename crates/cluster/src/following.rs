@@ -19,6 +19,7 @@ const GATHER: Duration = Duration::from_millis(25);
 /// Between two tries to listen.
 const LISTEN_PAUSE: Duration = Duration::from_secs(2);
 const CHANNEL: &str = "cortex_journal";
+const NODES_CHANNEL: &str = "cortex_node";
 
 impl PostgresLedger {
     /// Sends news and hears of others' from now on. An engine without notifications is left alone; look for yourself.
@@ -28,6 +29,14 @@ impl PostgresLedger {
         self.spawn(send(Arc::downgrade(self)));
         self.spawn(listen(Arc::downgrade(self), heard));
         growth
+    }
+
+    /// Tells the other nodes that this one came or goes. Without it they learn of it with their next heartbeat.
+    pub(crate) async fn tell_of_this_node(&self) {
+        let sql = "SELECT pg_notify($1, $2)";
+        if let Err(error) = self.pool.rows(sql, &[&NODES_CHANNEL, &self.instance]).await {
+            tracing::debug!("other nodes are not told that this one came or goes: {error}");
+        }
     }
 
     /// True while news of other nodes comes by itself.
@@ -87,6 +96,14 @@ async fn hear(ledger: Arc<PostgresLedger>, heard: &mpsc::Sender<Growth>) -> Resu
         while let Some(message) = poll_fn(|context| connection.poll_message(context)).await {
             let message = message.map_err(|error| Error::Away(text_of(&error)))?;
             let AsyncMessage::Notification(said) = message else { continue };
+            if said.channel() == NODES_CHANNEL {
+                if let Some(ledger) = weak.upgrade()
+                    && said.payload() != own
+                {
+                    ledger.news.nodes_changed.notify_one();
+                }
+                continue;
+            }
             let Some(growth) = read(said.payload(), &own) else { continue };
             // A listener that is behind looks for itself.
             let _ = heard.try_send(growth);
@@ -98,7 +115,7 @@ async fn hear(ledger: Arc<PostgresLedger>, heard: &mpsc::Sender<Growth>) -> Resu
     };
     let begun = async {
         client
-            .batch_execute(&format!("LISTEN {CHANNEL}"))
+            .batch_execute(&format!("LISTEN {CHANNEL}; LISTEN {NODES_CHANNEL}"))
             .await
             .map_err(|error| Error::Refused(text_of(&error)))?;
         if let Some(ledger) = weak.upgrade() {

@@ -1,4 +1,4 @@
-//! Which journals grew: told to the other nodes beside the appends, never in them.
+//! Which journals grew, and that a node came or went: told to the other nodes beside the appends, never in them.
 //!
 //! A notification inside an append would make the database commit one at a time. So what grew is gathered for a moment
 //! and told together. News may be lost: whoever listens also looks for itself every now and then.
@@ -22,6 +22,8 @@ pub struct Growth {
 pub(crate) struct News {
     waiting: Mutex<BTreeMap<String, i64>>,
     pub(crate) more: Notify,
+    /// Another node came or went.
+    pub(crate) nodes_changed: Notify,
     /// Somebody sends what waits.
     pub(crate) is_sent: AtomicBool,
     /// True while this node hears of others.

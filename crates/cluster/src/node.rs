@@ -14,7 +14,6 @@ use http_parts::header::{HeaderMap, HeaderName, HeaderValue};
 use http_parts::{Method, Request, Response};
 use proof::Digest;
 use proof::digest::encode_hex;
-use tokio::time::sleep;
 
 use crate::counters::{LedgerCounters, add};
 use crate::error::{Error, Result};
@@ -342,7 +341,10 @@ pub fn draw_key() -> Result<String> {
 async fn live(node: Weak<Node>) {
     let (mut beats, mut failed) = (0_u32, false);
     loop {
-        sleep(BEAT).await;
+        let Some(ledger) = node.upgrade().map(|node| Arc::clone(&node.ledger)) else { return };
+        // Who hears that a node came or went looks at once, so that two do not serve one actor until the next heartbeat.
+        let _ = tokio::time::timeout(BEAT, ledger.news.nodes_changed.notified()).await;
+        drop(ledger);
         let Some(node) = node.upgrade() else { return };
         match node.beat().await {
             Ok(is_ours) => {

@@ -70,7 +70,11 @@ impl PostgresLedger {
         self.pool
             .change(sql, &[name, url, &self.instance, &version, &entries, actors, lag])
             .await?;
-        Ok(former.is_none_or(|row| row.get::<_, String>(0) == self.instance))
+        let former: Option<String> = former.map(|row| row.get(0));
+        if former.as_ref() != Some(&self.instance) {
+            self.tell_of_this_node().await;
+        }
+        Ok(former.is_none_or(|instance| instance == self.instance))
     }
 
     pub(crate) async fn sweep_nodes(&self) -> Result<()> {
@@ -81,7 +85,9 @@ impl PostgresLedger {
     /// Says that a node goes, so that nobody waits for its heartbeat.
     pub(crate) async fn leave(&self, name: &str) -> Result<()> {
         let sql = "DELETE FROM cortex.node WHERE name = $1 AND instance = $2";
-        self.pool.change(sql, &[&name, &self.instance]).await.map(drop)
+        self.pool.change(sql, &[&name, &self.instance]).await?;
+        self.tell_of_this_node().await;
+        Ok(())
     }
 
     /// What all nodes know and nobody else.
