@@ -342,7 +342,7 @@ async fn live(node: Weak<Node>) {
     let (mut beats, mut failed) = (0_u32, false);
     loop {
         let Some(ledger) = node.upgrade().map(|node| Arc::clone(&node.ledger)) else { return };
-        // Who hears that a node came or went looks at once, so that two do not serve one actor until the next heartbeat.
+        // Who hears that a node came or went looks at once: two do not serve one actor until the next heartbeat.
         let _ = tokio::time::timeout(BEAT, ledger.news.nodes_changed.notified()).await;
         drop(ledger);
         let Some(node) = node.upgrade() else { return };

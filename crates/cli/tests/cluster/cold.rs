@@ -84,9 +84,9 @@ fn copies_of(node: &Node, actor: &str) -> Vec<std::path::PathBuf> {
     segments.chain([folder.join("derived.redb")]).collect()
 }
 
-/// Everything that a node's own copy of an actor holds, as it is told.
-fn own_memories(node: &Node, token: &str, actor: &str) -> serde_json::Value {
-    let headers = [("X-Cortex-At-Least", "1")];
+/// Everything that a node's own copy of an actor holds once it has all entries up to `size`, as it is told.
+fn own_memories(node: &Node, token: &str, actor: &str, size: &str) -> serde_json::Value {
+    let headers = [("X-Cortex-At-Least", size)];
     let path = "/api/observations?limit=100";
     let asked = Asked { path, token, actor: Some(actor), headers: &headers, ..Asked::default() };
     let reply = node.ask(&asked).unwrap();
@@ -105,11 +105,14 @@ fn a_copy_in_which_a_byte_changed_is_noticed_and_made_again() {
     let (url, token) = (server.url(), init(&server.url()));
     let sound = Node::start(&url, &[]);
     let mut damaged = Node::start(&url, &[]);
+    let mut size = String::new();
     for n in 0..24 {
-        assert_eq!(save(&sound, &token, Some("ada"), &format!("memory {n}"), &[]).status, 201);
+        let saved = save(&sound, &token, Some("ada"), &format!("memory {n}"), &[]);
+        assert_eq!(saved.status, 201);
+        size = saved.header("x-cortex-journal-size").expect("a node tells it").to_owned();
     }
-    let whole = own_memories(&sound, &token, "ada");
-    assert_eq!(own_memories(&damaged, &token, "ada"), whole);
+    let whole = own_memories(&sound, &token, "ada", &size);
+    assert_eq!(own_memories(&damaged, &token, "ada", &size), whole);
     for quarter in 1..4 {
         let count = copies_of(&damaged, "ada").len();
         assert!(count >= 2, "there is a copy");
@@ -123,7 +126,7 @@ fn a_copy_in_which_a_byte_changed_is_noticed_and_made_again() {
             std::fs::write(&path, bytes).unwrap();
             damaged.resume();
             let what = format!("byte {at} of {}", path.display());
-            assert_eq!(own_memories(&damaged, &token, "ada"), whole, "{what}");
+            assert_eq!(own_memories(&damaged, &token, "ada", &size), whole, "{what}");
             eventually(&what, || {
                 own_root(&sound, &token, "ada") == own_root(&damaged, &token, "ada")
             });

@@ -26,8 +26,8 @@ use crate::validate::check_reason;
 
 /// The longest the writer waits for callers it expects.
 const PATIENCE_MAX: Duration = Duration::from_millis(2);
-/// How long a group that another node overtook is tried again. A node learns within a heartbeat (a second) that an actor
-/// is served elsewhere; until then the one that appends without a pause wins nearly every race, however many there are.
+/// How long a group that another node overtook is tried again. A node learns within a heartbeat (a second) that an
+/// actor is served elsewhere; until then the one that appends without a pause wins nearly every race.
 const OVERTAKEN_WAIT: Duration = Duration::from_secs(3);
 
 pub(crate) struct WriterThread {
