@@ -28,6 +28,8 @@ pub struct LedgerCounters {
     /// Requests passed on to another node, and those that were answered here because it could not be reached.
     pub forwarded: AtomicU64,
     pub forward_failures: AtomicU64,
+    /// Times that another node said it came or went.
+    pub node_news: AtomicU64,
     pub cache_hits: AtomicU64,
     pub cache_misses: AtomicU64,
     /// Actors whose copy was thrown away to make room.

@@ -10,6 +10,7 @@ use tokio::sync::mpsc;
 use tokio::time::sleep;
 use tokio_postgres::AsyncMessage;
 
+use crate::counters::add;
 use crate::error::{Error, Result, text_of};
 use crate::ledger::PostgresLedger;
 use crate::news::{Growth, WAITING_MAX, read};
@@ -18,8 +19,12 @@ use crate::news::{Growth, WAITING_MAX, read};
 const GATHER: Duration = Duration::from_millis(25);
 /// Between two tries to listen.
 const LISTEN_PAUSE: Duration = Duration::from_secs(2);
-const CHANNEL: &str = "cortex_journal";
+/// Where it is told which journals grew, and where that a node came or went.
+const JOURNALS_CHANNEL: &str = "cortex_journal";
 const NODES_CHANNEL: &str = "cortex_node";
+/// News that is lost costs nothing, so nobody waits for it to be on a disk.
+const NOTIFY: &str = "WITH hasty AS (SELECT set_config('synchronous_commit', 'off', true)) \
+                      SELECT pg_notify($1, line) FROM hasty, unnest($2::text[]) AS news (line)";
 
 impl PostgresLedger {
     /// Sends news and hears of others' from now on. An engine without notifications is left alone; look for yourself.
@@ -33,10 +38,13 @@ impl PostgresLedger {
 
     /// Tells the other nodes that this one came or goes. Without it they learn of it with their next heartbeat.
     pub(crate) async fn tell_of_this_node(&self) {
-        let sql = "SELECT pg_notify($1, $2)";
-        if let Err(error) = self.pool.rows(sql, &[&NODES_CHANNEL, &self.instance]).await {
+        if let Err(error) = self.notify(NODES_CHANNEL, std::slice::from_ref(&self.instance)).await {
             tracing::debug!("other nodes are not told that this one came or goes: {error}");
         }
+    }
+
+    async fn notify(&self, channel: &str, lines: &[String]) -> Result<()> {
+        self.pool.rows(NOTIFY, &[&channel, &lines]).await.map(drop)
     }
 
     /// True while news of other nodes comes by itself.
@@ -60,10 +68,7 @@ async fn send(ledger: Weak<PostgresLedger>) {
             .into_iter()
             .map(|(actor, size)| format!("{} {actor} {size}", ledger.instance))
             .collect();
-        // News that is lost costs nothing, so nobody waits for it to be on a disk.
-        let sql = "WITH hasty AS (SELECT set_config('synchronous_commit', 'off', true)) \
-                   SELECT pg_notify($1, line) FROM hasty, unnest($2::text[]) AS news (line)";
-        if let Err(error) = ledger.pool.rows(sql, &[&CHANNEL, &lines]).await {
+        if let Err(error) = ledger.notify(JOURNALS_CHANNEL, &lines).await {
             tracing::debug!("other nodes are not told what grew: {error}");
         }
     }
@@ -96,17 +101,21 @@ async fn hear(ledger: Arc<PostgresLedger>, heard: &mpsc::Sender<Growth>) -> Resu
         while let Some(message) = poll_fn(|context| connection.poll_message(context)).await {
             let message = message.map_err(|error| Error::Away(text_of(&error)))?;
             let AsyncMessage::Notification(said) = message else { continue };
-            if said.channel() == NODES_CHANNEL {
-                if let Some(ledger) = weak.upgrade()
-                    && said.payload() != own
-                {
-                    ledger.news.nodes_changed.notify_one();
+            match said.channel() {
+                NODES_CHANNEL if said.payload() != own => {
+                    if let Some(ledger) = weak.upgrade() {
+                        add(&ledger.counters.node_news, 1);
+                        ledger.news.nodes_changed.notify_one();
+                    }
                 }
-                continue;
+                JOURNALS_CHANNEL => {
+                    if let Some(growth) = read(said.payload(), &own) {
+                        // A listener that is behind looks for itself.
+                        let _ = heard.try_send(growth);
+                    }
+                }
+                _ => {}
             }
-            let Some(growth) = read(said.payload(), &own) else { continue };
-            // A listener that is behind looks for itself.
-            let _ = heard.try_send(growth);
             if heard.is_closed() || weak.strong_count() == 0 {
                 break;
             }
@@ -115,11 +124,13 @@ async fn hear(ledger: Arc<PostgresLedger>, heard: &mpsc::Sender<Growth>) -> Resu
     };
     let begun = async {
         client
-            .batch_execute(&format!("LISTEN {CHANNEL}; LISTEN {NODES_CHANNEL}"))
+            .batch_execute(&format!("LISTEN {JOURNALS_CHANNEL}; LISTEN {NODES_CHANNEL}"))
             .await
             .map_err(|error| Error::Refused(text_of(&error)))?;
         if let Some(ledger) = weak.upgrade() {
             ledger.news.is_heard.store(true, Ordering::Relaxed);
+            // What was told before nobody heard.
+            ledger.news.nodes_changed.notify_one();
         }
         // Held for as long as messages come.
         std::future::pending::<Result<()>>().await

@@ -14,6 +14,7 @@ use http_parts::header::{HeaderMap, HeaderName, HeaderValue};
 use http_parts::{Method, Request, Response};
 use proof::Digest;
 use proof::digest::encode_hex;
+use tokio::time::{sleep, timeout_at};
 
 use crate::counters::{LedgerCounters, add};
 use crate::error::{Error, Result};
@@ -25,6 +26,8 @@ use crate::tokens::{TokenAccess, TokenCache};
 
 /// Between two heartbeats.
 const BEAT: Duration = Duration::from_secs(1);
+/// Between two looks at who came or went: many may at once.
+const LOOK_PAUSE: Duration = Duration::from_millis(25);
 /// How long a node that could not be reached is left alone.
 const SUSPECT: Duration = Duration::from_secs(3);
 /// How long another node may take to be reached, and to answer.
@@ -154,12 +157,18 @@ impl Node {
                 .unwrap_or(i64::MAX),
         };
         let is_ours = self.ledger.beat(&beat).await?;
-        let peers = self.ledger.nodes().await?;
-        *self.peers.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(peers);
+        self.look().await?;
         Ok(is_ours)
     }
 
-    /// The nodes as of the last heartbeat.
+    /// Looks who is there.
+    async fn look(&self) -> Result<()> {
+        let peers = self.ledger.nodes().await?;
+        *self.peers.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(peers);
+        Ok(())
+    }
+
+    /// The nodes as this one last saw them.
     pub fn peers(&self) -> Arc<Vec<Peer>> {
         Arc::clone(&self.peers.read().unwrap_or_else(PoisonError::into_inner))
     }
@@ -337,15 +346,26 @@ pub fn draw_key() -> Result<String> {
     Ok(format!("node-{}", encode_hex(&drawn)))
 }
 
-/// Beats for as long as the node is there.
+/// Beats for as long as the node is there, and looks who else is as soon as it is told that somebody came or went, so
+/// that no two serve one actor until the next heartbeat. Who is told does not beat, and so tells nobody anything.
 async fn live(node: Weak<Node>) {
     let (mut beats, mut failed) = (0_u32, false);
+    let mut due = Instant::now() + BEAT;
     loop {
         let Some(ledger) = node.upgrade().map(|node| Arc::clone(&node.ledger)) else { return };
-        // Who hears that a node came or went looks at once: two do not serve one actor until the next heartbeat.
-        let _ = tokio::time::timeout(BEAT, ledger.news.nodes_changed.notified()).await;
+        let told = timeout_at(due.into(), ledger.news.nodes_changed.notified()).await.is_ok();
         drop(ledger);
         let Some(node) = node.upgrade() else { return };
+        // Whoever is told all the time has to beat nevertheless.
+        if told && Instant::now() < due {
+            if let Err(error) = node.look().await {
+                tracing::debug!("who came or went is seen with the next heartbeat: {error}");
+            }
+            drop(node);
+            sleep(LOOK_PAUSE).await;
+            continue;
+        }
+        due = Instant::now() + BEAT;
         match node.beat().await {
             Ok(is_ours) => {
                 if !is_ours {

@@ -242,6 +242,7 @@ pub(super) fn metrics(node: &Node) -> String {
             "Requests that could not be.",
             &counters.forward_failures,
         ),
+        ("cortex_node_news_total", "Times another node came or went.", &counters.node_news),
     ];
     for (name, about, count) in kinds {
         let count = read(count);

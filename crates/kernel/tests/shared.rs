@@ -249,6 +249,30 @@ fn a_write_that_is_overtaken_a_thousand_times_is_made_in_the_end() {
     assert_eq!(*journal.next.lock().unwrap(), NextAppend::IsAnswered);
 }
 
+// cluster 3, 8
+#[test]
+fn a_question_is_answered_while_a_write_is_overtaken_again_and_again() {
+    let (journal, folders) = (MemoryJournal::new(), folders::<2>());
+    let nodes = [node(&folders[0], &journal), node(&folders[1], &journal)];
+    nodes[1].write(stamp(1), fact(1, "of the other node", "x")).unwrap();
+    // A write is given up in the end, also where this thread has to wait for its turn as long as that.
+    let is_made = (0..5).any(|_| {
+        *journal.next.lock().unwrap() = NextAppend::IsOvertaken(usize::MAX);
+        let is_overtaken = || *journal.next.lock().unwrap() != NextAppend::IsOvertaken(usize::MAX);
+        std::thread::scope(|scope| {
+            let write = scope.spawn(|| nodes[0].write(stamp(2), fact(2, "contested", "x")));
+            while !is_overtaken() {
+                std::thread::yield_now();
+            }
+            assert_eq!(nodes[0].catch_up().unwrap(), 1);
+            *journal.next.lock().unwrap() = NextAppend::IsAnswered;
+            write.join().unwrap().is_ok()
+        })
+    });
+    assert!(is_made, "the question waits for the write");
+    assert_eq!(nodes[1].catch_up().unwrap(), 2);
+}
+
 // cluster 9, 10
 #[test]
 fn a_node_begins_from_a_checkpoint_and_refuses_one_with_another_root() {

@@ -17,6 +17,7 @@ use crate::access::again_if_damaged;
 use crate::caller::Caller;
 use crate::error::{Error, Result};
 use crate::normalized_save::NormalizedSave;
+use crate::shared_actor::DecisionRule;
 use crate::shared_words::shares_word;
 use crate::{ActorState, Service, parse, views};
 use intake::dedup::{SaveKey, fingerprint, normal_text};
@@ -68,7 +69,11 @@ impl Service {
         if caller.delegate.is_some() {
             return self.save_within(caller, &request);
         }
-        self.by_copy_first(caller, |caller| {
+        let rule = match request.topic_key {
+            None => DecisionRule::MayBeOld,
+            Some(_) => DecisionRule::MustHold,
+        };
+        self.by_copy_first(caller, rule, |caller| {
             let save = || again_if_damaged(|| self.save_once(caller, &request, hints));
             match save() {
                 // The same request may have been answered on another way after its key was looked for. Who looks again

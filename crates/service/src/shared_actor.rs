@@ -23,6 +23,18 @@ const FOLDER: &str = "ledger-cache";
 const WANTED_WAIT: Duration = Duration::from_secs(2);
 const WANTED_STEP: Duration = Duration::from_millis(20);
 
+/// How long a change is decided again because other nodes wrote meanwhile.
+const DECISION_WAIT: Duration = Duration::from_secs(3);
+
+/// Whether a change may stand beside what another node wrote after it was decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DecisionRule {
+    /// A memory more is true whatever there is.
+    MayBeOld,
+    /// What evolves under a name must not begin twice.
+    MustHold,
+}
+
 /// What one actor may do; 0: as much as it likes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ActorLimits {
@@ -113,18 +125,41 @@ impl Service {
     pub(crate) fn by_copy_first<T>(
         &self,
         caller: &Caller,
+        rule: DecisionRule,
         change: impl Fn(&Caller) -> Result<T>,
     ) -> Result<T> {
-        let may = self.home.is_shared() && caller.at_least.is_none();
-        let Some(size) = self.home.if_open(&caller.actor).filter(|_| may).and_then(|cortex| {
-            let reading = cortex.read().ok().filter(|_| !cortex.is_poisoned())?;
-            reading.view().counters().ok().map(|counters| counters.size)
-        }) else {
+        if !self.home.is_shared() {
             return change(caller);
-        };
-        match change(&Caller { decided_at: Some(size), ..caller.clone() }) {
-            Err(error) if is_of_state(&error) => change(caller),
-            answer => answer,
+        }
+        let open = self.home.if_open(&caller.actor).filter(|_| caller.at_least.is_none());
+        if let Some(cortex) = open.filter(|cortex| !cortex.is_poisoned())
+            && let Ok(size) = journal_size(&cortex)
+        {
+            drop(cortex);
+            match change(&Caller { decided_at: Some(size), ..caller.clone() }) {
+                Err(error) if is_of_state(&error) => {}
+                answer => return answer,
+            }
+        }
+        match rule {
+            DecisionRule::MayBeOld => change(caller),
+            DecisionRule::MustHold => self.by_all_there_is(caller, change),
+        }
+    }
+
+    /// Decides by all there is, and again for as long as another node writes in between.
+    fn by_all_there_is<T>(
+        &self,
+        caller: &Caller,
+        change: impl Fn(&Caller) -> Result<T>,
+    ) -> Result<T> {
+        let until = Instant::now() + DECISION_WAIT;
+        loop {
+            let size = journal_size(&*self.cortex(caller)?)?;
+            match change(&Caller { decided_at: Some(size), ..caller.clone() }) {
+                Err(error) if error.code() == ErrorCode::Overtaken && Instant::now() < until => {}
+                answer => return answer,
+            }
         }
     }
 
@@ -154,6 +189,10 @@ impl Service {
         }
         Ok(())
     }
+}
+
+fn journal_size(cortex: &Cortex) -> Result<u64> {
+    Ok(cortex.read()?.view().counters()?.size)
 }
 
 /// True of what another state might have allowed. Not of a ledger that is away or does not say what became of it.

@@ -6,13 +6,6 @@ use super::node::{Asked, Node, init};
 use super::postgres::{Server, is_installed};
 use super::service::{eventually, is_below, save};
 
-/// A number that a node tells of itself.
-fn metric(node: &Node, token: &str, name: &str) -> u64 {
-    let text = node.get(token, "/metrics");
-    let line = text.as_str().unwrap().lines().find(|line| line.starts_with(&format!("{name} ")));
-    line.and_then(|line| line.rsplit_once(' ')).map_or(0, |(_, value)| value.parse().unwrap())
-}
-
 /// Size and root of a node's own copy.
 fn own_root(node: &Node, token: &str, actor: &str) -> String {
     let headers = [("X-Cortex-At-Least", "1")];
@@ -56,7 +49,7 @@ fn a_cold_actor_begins_from_a_checkpoint_unless_it_is_damaged_or_something_was_e
         });
     };
     equal(&second);
-    assert_eq!(metric(&second, &token, "cortex_ledger_checkpoints_taken_total"), 1);
+    assert_eq!(second.metric(&token, "cortex_ledger_checkpoints_taken_total"), 1);
     // A checkpoint in which a byte changed is of no use, and nothing else is wrong.
     let path = checkpoints_in(folder.path()).remove(0);
     let mut bytes = std::fs::read(&path).unwrap();
@@ -65,7 +58,7 @@ fn a_cold_actor_begins_from_a_checkpoint_unless_it_is_damaged_or_something_was_e
     std::fs::write(&path, bytes).unwrap();
     let third = Node::start(&url, &settings);
     equal(&third);
-    assert_eq!(metric(&third, &token, "cortex_ledger_checkpoints_refused_total"), 1);
+    assert_eq!(third.metric(&token, "cortex_ledger_checkpoints_refused_total"), 1);
     let path = format!("/api/observations/{secret}?hard=true");
     let (method, actor) = ("DELETE", Some("ada"));
     let asked = Asked { method, path: &path, token: &token, actor, ..Asked::default() };

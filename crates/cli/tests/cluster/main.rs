@@ -12,6 +12,7 @@ mod cold;
 mod faults;
 mod history;
 mod node;
+mod nodes;
 mod postgres;
 mod proxy;
 mod service;

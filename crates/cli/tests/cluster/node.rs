@@ -94,6 +94,13 @@ impl Node {
         assert_eq!(reply.status, 200, "{path}: {}", reply.body);
         reply.body
     }
+
+    /// A number that it tells of itself.
+    pub(crate) fn metric(&self, token: &str, name: &str) -> u64 {
+        let (text, start) = (self.get(token, "/metrics"), format!("{name} "));
+        let value = text.as_str().unwrap().lines().find_map(|line| line.strip_prefix(&*start));
+        value.map_or(0, |value| value.parse().unwrap())
+    }
 }
 
 impl Drop for Node {

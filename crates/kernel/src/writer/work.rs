@@ -72,7 +72,7 @@ impl WriterThread {
             let mut waiting = gather(jobs, first, last_group, (last_took / 2).min(PATIENCE_MAX));
             last_group = waiting.len();
             let started = Instant::now();
-            let asked = take_catch_ups(&mut waiting);
+            let mut asked = take_catch_ups(&mut waiting);
             let mut appended = false;
             while let Some(job) = waiting.pop_front() {
                 match job {
@@ -87,7 +87,7 @@ impl WriterThread {
                     Job::CatchUp(answer) => self.answer_catch_ups(vec![answer], false),
                     first => {
                         waiting.push_front(first);
-                        appended |= self.commit_group(&mut waiting);
+                        appended |= self.commit_group(&mut waiting, &mut asked, jobs);
                     }
                 }
             }
@@ -114,13 +114,24 @@ impl WriterThread {
     }
 
     /// Takes commands from the front until something else comes, and makes them durable together. If another node wrote
-    /// first, they are judged again by what is there now. True if something was appended.
-    fn commit_group(&mut self, waiting: &mut VecDeque<Job>) -> bool {
-        let mut held = Vec::new();
+    /// first, they are judged again by what is there now; whoever asked only what others wrote is answered meanwhile.
+    /// True if something was appended.
+    fn commit_group(
+        &mut self,
+        waiting: &mut VecDeque<Job>,
+        asked: &mut Vec<SyncSender<Result<u64>>>,
+        jobs: &Receiver<Job>,
+    ) -> bool {
+        let (mut held, mut later) = (Vec::new(), VecDeque::new());
         let mut outcome = self.try_group(waiting, &mut held);
         let began = Instant::now();
         while matches!(outcome, Err(Error::Overtaken)) && began.elapsed() < OVERTAKEN_WAIT {
-            outcome = self.catch_up().map(|_| false);
+            let room = GROUP_COMMANDS_MAX.saturating_sub(waiting.len() + later.len());
+            later.extend(jobs.try_iter().take(room));
+            asked.extend(take_catch_ups(&mut later));
+            let size = self.catch_up();
+            asked.drain(..).for_each(|answer| reply(&answer, size.clone()));
+            outcome = size.map(|_| false);
             if outcome.is_ok() {
                 // In front of whoever came later, in their own order.
                 let again = held.drain(..).rev().map(HeldJob::into_job);
@@ -128,6 +139,8 @@ impl WriterThread {
                 outcome = self.try_group(waiting, &mut held);
             }
         }
+        // Commands that came meanwhile have a wait of their own.
+        waiting.append(&mut later);
         let appended = matches!(outcome, Ok(true));
         let outcome = outcome.map(drop);
         for job in held {
