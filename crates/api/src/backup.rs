@@ -67,4 +67,7 @@ pub struct ActorCopy {
     pub root: String,
     /// What could not be read.
     pub lost: Vec<StoreProblem>,
+    /// Memories that were erased after these entries. They stay erased, by entries that follow.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub erased_since: Vec<u64>,
 }

@@ -26,7 +26,8 @@ macro_rules! answered {
         $(impl HostOperation for $request {
             fn run(self, host: &Host, caller: &Caller) -> Result<Self::Answer> {
                 let noted = host.note(caller, &self);
-                let answer = observed(Self::NAME, caller, || answered!(@$by host).$method(caller, self))?;
+                let answer = observed(Self::NAME, caller, || answered!(@$by host).$method(caller, self));
+                let answer = answer.inspect_err(|error| host.service.distrust(caller, error))?;
                 if let Some(noted) = noted {
                     host.told(caller, Self::NAME, noted, &answer);
                 }

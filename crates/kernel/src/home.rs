@@ -1,13 +1,14 @@
 //! A home: many actors, each opened when it is first needed and closed when it has been idle, never more than a few at
 //! once.
 //!
-//! Opening can take long, when rows of another version of the program are made again. Whoever wants that actor waits;
-//! nobody else does.
+//! Opening can take long, when rows of another version of the program are made again, and so can closing, while what
+//! was erased is taken out of the index. Whoever wants that actor waits; nobody else does.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use proof::actor::ActorName;
 use proof::memory::Millis;
@@ -49,9 +50,24 @@ pub struct Home {
 #[derive(Debug, Default)]
 struct OpenActors {
     actors: BTreeMap<ActorName, OpenActor>,
-    /// Those that somebody opens right now.
-    opening: BTreeSet<ActorName>,
+    /// Those that somebody opens or closes right now.
+    in_between: BTreeSet<ActorName>,
 }
+
+impl OpenActors {
+    /// Takes out those that nobody holds and that `is_meant` says; nobody gets at them before they are closed.
+    fn take_out(&mut self, is_meant: impl Fn(&ActorName, &OpenActor) -> bool) -> Vec<TakenActor> {
+        let is_free = |actor: &OpenActor| Arc::strong_count(&actor.cortex) == 1;
+        let taken =
+            self.actors.extract_if(.., |name, actor| is_free(actor) && is_meant(name, actor));
+        let taken: Vec<TakenActor> = taken.map(|(name, actor)| (name, actor.cortex)).collect();
+        self.in_between.extend(taken.iter().map(|(name, _)| name.clone()));
+        taken
+    }
+}
+
+/// An actor on its way to be closed.
+type TakenActor = (ActorName, Arc<Cortex>);
 
 #[derive(Debug)]
 struct OpenActor {
@@ -129,32 +145,32 @@ impl Home {
     pub fn actor(&self, name: &ActorName, now: Millis) -> Result<Arc<Cortex>> {
         let mut open = self.lock();
         loop {
-            match open.actors.get_mut(name) {
-                // A write failed. What is on disk is known again once the actor is opened anew, which has to wait for
-                // whoever still holds it; the wait is not here, where callers of all other actors would wait too.
-                Some(actor) if actor.cortex.is_poisoned() => {
-                    if Arc::strong_count(&actor.cortex) > 1 {
-                        return Err(Error::Poisoned);
-                    }
-                    open.actors.remove(name);
-                }
-                Some(actor) => {
+            let taken = if let Some(actor) = open.actors.get_mut(name) {
+                if !actor.cortex.is_poisoned() {
                     actor.used = actor.used.max(now);
                     return Ok(Arc::clone(&actor.cortex));
                 }
-                None => {}
-            }
-            if !open.opening.contains(name) {
+                // A write failed. What is on disk is known again once the actor is opened anew, which has to wait for
+                // whoever still holds it; the wait is not here, where callers of all other actors would wait too.
+                if Arc::strong_count(&actor.cortex) > 1 {
+                    return Err(Error::Poisoned);
+                }
+                open.take_out(|found, _| found == name)
+            } else if open.in_between.contains(name) {
+                open = self.opened.wait(open).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            } else if open.actors.len() + open.in_between.len() >= self.limits.open_max {
+                take_longest_idle(&mut open)?
+            } else {
                 break;
-            }
-            open = self.opened.wait(open).unwrap_or_else(PoisonError::into_inner);
+            };
+            drop(open);
+            self.close(taken);
+            open = self.lock();
         }
-        if open.actors.len() + open.opening.len() >= self.limits.open_max {
-            close_longest_idle(&mut open)?;
-        }
-        open.opening.insert(name.clone());
+        open.in_between.insert(name.clone());
         drop(open);
-        let _opening_guard = OpeningGuard { home: self, name };
+        let _between_guard = BetweenGuard { home: self, name };
         let folder = self.actor_folder(name);
         let cortex = Arc::new(self.open(&folder, name)?);
         let actor = OpenActor { cortex: Arc::clone(&cortex), used: now };
@@ -201,18 +217,18 @@ impl Home {
     /// Closes actors that nobody holds and nobody used for a while; returns how many. What is derived of the others is
     /// made durable once they were left alone for a moment.
     pub fn close_idle(&self, now: Millis) -> usize {
-        let (closed, quiet) = {
-            let open = &mut self.lock().actors;
-            let before = open.len();
+        let (taken, quiet) = {
+            let mut open = self.lock();
             let idle_ms = |actor: &OpenActor| now.get().saturating_sub(actor.used.get());
-            open.retain(|_, actor| {
-                let is_idle = idle_ms(actor) >= self.limits.idle_ms;
-                !(is_idle && Arc::strong_count(&actor.cortex) == 1)
+            // One that still takes out what was erased is closed when it is done.
+            let taken = open.take_out(|_, actor| {
+                idle_ms(actor) >= self.limits.idle_ms && !actor.cortex.is_scrubbing()
             });
-            let quiet = open.values().filter(|actor| idle_ms(actor) >= SETTLE_IDLE_MS);
+            let quiet = open.actors.values().filter(|actor| idle_ms(actor) >= SETTLE_IDLE_MS);
             let quiet: Vec<_> = quiet.map(|actor| Arc::clone(&actor.cortex)).collect();
-            (before - open.len(), quiet)
+            (taken, quiet)
         };
+        let closed = self.close(taken);
         for cortex in quiet {
             // Nothing depends on it: what is not durable is replayed from the ledger.
             let _ = cortex.settle();
@@ -220,11 +236,34 @@ impl Home {
         closed
     }
 
-    /// Closes every actor that nobody holds; returns how many stay open.
+    /// Closes every actor that nobody holds; returns how many stay open. One that takes out what was erased is waited
+    /// for.
     pub fn close_all(&self) -> usize {
-        let open = &mut self.lock().actors;
-        open.retain(|_, actor| Arc::strong_count(&actor.cortex) > 1);
-        open.len()
+        self.close_all_soon(Duration::MAX)
+    }
+
+    /// The same, but the scrubs of all actors together are waited for at most `patience`; what is left of them is done
+    /// after the next open.
+    pub fn close_all_soon(&self, patience: Duration) -> usize {
+        let taken = self.lock().take_out(|_, _| true);
+        let began = Instant::now();
+        for (_, cortex) in &taken {
+            if !cortex.wait_for_scrub(patience.saturating_sub(began.elapsed())) {
+                cortex.leave_scrub();
+            }
+        }
+        self.close(taken);
+        self.open_count()
+    }
+
+    /// Closes actors that were taken out; returns how many.
+    fn close(&self, taken: Vec<TakenActor>) -> usize {
+        let closed = taken.len();
+        for (name, cortex) in taken {
+            let _between_guard = BetweenGuard { home: self, name: &name };
+            drop(cortex);
+        }
+        closed
     }
 
     /// Throws away what a home that only caches holds of an actor. False: somebody uses it.
@@ -234,11 +273,11 @@ impl Home {
         }
         {
             let mut open = self.lock();
-            if open.actors.contains_key(name) || !open.opening.insert(name.clone()) {
+            if open.actors.contains_key(name) || !open.in_between.insert(name.clone()) {
                 return Ok(false);
             }
         }
-        let _opening_guard = OpeningGuard { home: self, name };
+        let _between_guard = BetweenGuard { home: self, name };
         remove_copy(&DiskMedium::new(self.actor_folder(name)))?;
         Ok(true)
     }
@@ -254,33 +293,31 @@ impl Home {
 }
 
 /// Lets the next one try when this one is done, however it ended.
-struct OpeningGuard<'a> {
+struct BetweenGuard<'a> {
     home: &'a Home,
     name: &'a ActorName,
 }
 
-impl Drop for OpeningGuard<'_> {
+impl Drop for BetweenGuard<'_> {
     fn drop(&mut self) {
-        self.home.lock().opening.remove(self.name);
+        self.home.lock().in_between.remove(self.name);
         self.home.opened.notify_all();
     }
 }
 
-/// Makes room by closing the actor that was idle longest; one in use cannot be closed.
-fn close_longest_idle(open: &mut OpenActors) -> Result<()> {
+/// Makes room: takes out the actor that was idle longest; one in use cannot be closed. One that takes out what was
+/// erased comes last.
+fn take_longest_idle(open: &mut OpenActors) -> Result<Vec<TakenActor>> {
     let idle = open
         .actors
         .iter()
         .filter(|(_, actor)| Arc::strong_count(&actor.cortex) == 1)
-        .min_by_key(|(_, actor)| actor.used)
+        .min_by_key(|(_, actor)| (actor.cortex.is_scrubbing(), actor.used))
         .map(|(name, _)| name.clone());
     match idle {
-        Some(name) => {
-            open.actors.remove(&name);
-            Ok(())
-        }
+        Some(name) => Ok(open.take_out(|found, _| *found == name)),
         None => {
-            let max = open.actors.len() + open.opening.len();
+            let max = open.actors.len() + open.in_between.len();
             Err(Error::TooMany { field: "open actors", count: max + 1, max })
         }
     }

@@ -158,6 +158,11 @@ impl Scrubber {
         work.error.is_none()
     }
 
+    /// True while there is work.
+    pub(crate) fn is_running(&self) -> bool {
+        self.task.work().is_running
+    }
+
     /// Waits for the thread.
     pub(crate) fn close(&self) {
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();

@@ -7,9 +7,9 @@
 
 mod support;
 
-use kernel::Submission;
 use kernel::command::Command;
 use kernel::store::StoreFile;
+use kernel::{Error, Submission};
 use testkit::build::{ada, assert_clean, dump, fact, id, open, size, stamp};
 use testkit::{Disk, PowerCut, ledger};
 
@@ -142,4 +142,22 @@ fn an_entry_that_does_not_read_is_passed_over_and_named() {
     assert_eq!((read(6), read(7), read(8)), (Some(6), None, Some(8)));
     assert!(cortex.damage().iter().any(|note| note.place == "entry 7"));
     assert_eq!(cortex.actor(), &ada());
+}
+
+// L2: a layer above the kernel meets a row that does not decode; who meets damage of the truth gains nothing by that.
+#[test]
+fn rows_that_somebody_could_not_read_are_made_again_and_the_truth_is_left_alone() {
+    let disk = imported();
+    let cortex = open(&disk);
+    let before = dump(&cortex);
+    for place in
+        ["entry 3", "entries 3 to 5", "body 3", "ledger segment 1", "journal", "a/manifest"]
+    {
+        assert!(!cortex.distrust(&Error::corrupt(place, "does not read")), "{place}");
+    }
+    assert!(!cortex.distrust(&Error::Poisoned) && !cortex.is_poisoned());
+    assert!(cortex.distrust(&Error::corrupt("a segment of codes", "does not decode")));
+    assert!(cortex.is_poisoned(), "it is opened anew");
+    drop(cortex);
+    assert!(dump(&open(&disk)) == before);
 }

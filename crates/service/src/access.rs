@@ -223,6 +223,49 @@ impl Service {
         Ok(ActorAccess { cortex, reading, authority })
     }
 
+    /// Reads again if somebody's write failed meanwhile: what is on disk is not in doubt, and reading it twice changes
+    /// nothing.
+    pub(super) fn again_if_poisoned<T>(
+        &self,
+        caller: &Caller,
+        read: impl Fn() -> Result<T>,
+    ) -> Result<T> {
+        let until = Instant::now() + REOPEN_WAIT;
+        loop {
+            match self.again_if_damaged(caller, &read) {
+                Err(error) if error.code() == ErrorCode::Poisoned && Instant::now() < until => {
+                    std::thread::sleep(REOPEN_STEP);
+                }
+                read => return read,
+            }
+        }
+    }
+
+    /// Asks once more if a derived row turned out to be damaged: the actor is opened anew, which makes them again from
+    /// the ledger. What is damaged after that is damaged in the ledger.
+    pub(super) fn again_if_damaged<T>(
+        &self,
+        caller: &Caller,
+        ask: impl Fn() -> Result<T>,
+    ) -> Result<T> {
+        match ask() {
+            Err(error) if error.code() == ErrorCode::Corrupt => {
+                self.distrust(caller, &error);
+                ask()
+            }
+            answer => answer,
+        }
+    }
+
+    /// Has what is derived made again if an error says that it does not decode.
+    pub fn distrust(&self, caller: &Caller, error: &Error) {
+        if let Error::Store(error) = error
+            && let Some(cortex) = self.home.if_open(&caller.actor)
+        {
+            cortex.distrust(error);
+        }
+    }
+
     /// Runs one command for whoever asks: the owner, or a delegate whose grant allows it.
     pub(super) fn change(
         &self,
@@ -251,29 +294,6 @@ impl Service {
     ) -> kernel::Result<Receipt> {
         self.check_limits(cortex, &command)?;
         cortex.submit(Submission { stamp, command, authority: None })
-    }
-}
-
-/// Reads again if somebody's write failed meanwhile: what is on disk is not in doubt, and reading it twice changes
-/// nothing.
-pub(super) fn again_if_poisoned<T>(read: impl Fn() -> Result<T>) -> Result<T> {
-    let until = Instant::now() + REOPEN_WAIT;
-    loop {
-        match again_if_damaged(&read) {
-            Err(error) if error.code() == ErrorCode::Poisoned && Instant::now() < until => {
-                std::thread::sleep(REOPEN_STEP);
-            }
-            read => return read,
-        }
-    }
-}
-
-/// Asks once more if a derived row turned out to be damaged: the actor is opened anew, which makes them again from the
-/// ledger. What is damaged after that is damaged in the ledger.
-pub(super) fn again_if_damaged<T>(ask: impl Fn() -> Result<T>) -> Result<T> {
-    match ask() {
-        Err(error) if error.code() == ErrorCode::Corrupt => ask(),
-        answer => answer,
     }
 }
 

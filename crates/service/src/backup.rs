@@ -13,6 +13,7 @@ use api::upkeep::StoreProblem;
 use api::{ErrorCode, Fault};
 use kernel::actor::ActorName;
 use kernel::ledger::RestorePoint;
+use kernel::memory::MemoryId;
 use kernel::{BackupManifest, Cortex, RestoreReport};
 
 use crate::Service;
@@ -112,6 +113,7 @@ fn copy_view(actor: &ActorName, report: RestoreReport) -> ActorCopy {
         entries: report.entries,
         root: report.root.to_string(),
         lost: lost.map(|note| StoreProblem { place: note.place, reason: note.reason }).collect(),
+        erased_since: report.erased_since.into_iter().map(MemoryId::get).collect(),
     }
 }
 

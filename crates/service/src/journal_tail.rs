@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
 
-use kernel::journal::{EntryKind, Payload, Write};
+use kernel::journal::{Entry, EntryKind, Payload, Write};
 use kernel::memory::{MemoryId, Millis, Session};
 use kernel::store::{KeyRange, View};
 use kernel::{Digest, Reading, keys};
@@ -48,7 +48,9 @@ impl JournalTail {
             self.load(&view, size, since)?;
         }
         for seq in self.seen + 1..=size {
-            self.look_at(&view, seq)?;
+            if let Some(entry) = view.entry(seq)? {
+                self.look_at(&view, &entry)?;
+            }
         }
         self.seen = self.seen.max(size);
         while self.order.front().is_some_and(|(at, _)| *at < since) {
@@ -79,15 +81,17 @@ impl JournalTail {
                 self.heard(prompt.session.as_deref(), seq);
             }
         }
-        let mut from = size;
+        let (mut from, mut entries) = (size, Vec::new());
         while from > 0 && size - from < BACKLOG_MAX {
             // An entry that does not read says nothing of those before it.
             match view.entry(from)? {
                 Some(entry) if entry.at < since => break,
-                _ => from -= 1,
+                found => entries.extend(found),
             }
+            from -= 1;
         }
-        self.seen = from;
+        entries.iter().rev().try_for_each(|entry| self.look_at(view, entry))?;
+        self.seen = size;
         self.loaded = true;
         Ok(())
     }
@@ -98,8 +102,8 @@ impl JournalTail {
         }
     }
 
-    fn look_at(&mut self, view: &View<'_>, seq: u64) -> Result<()> {
-        let Some(entry) = view.entry(seq)? else { return Ok(()) };
+    fn look_at(&mut self, view: &View<'_>, entry: &Entry) -> Result<()> {
+        let seq = entry.seq;
         if !matches!(
             entry.kind,
             EntryKind::Write | EntryKind::SessionStart | EntryKind::SessionEnd | EntryKind::Prompt

@@ -89,6 +89,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use api::save::SaveRequest;
 use api::{ErrorCode, Fault};
 use kernel::actor::ActorName;
 use kernel::context::RuleAuthors;
@@ -108,6 +109,9 @@ pub use shared_actor::ActorLimits;
 
 /// Locks that saves of the same thing share, so that two of them never both find it missing.
 const STRIPES: usize = 64;
+
+/// How long a process that was told to end waits until copies of what was erased are gone from its indexes.
+const SCRUB_PATIENCE: Duration = Duration::from_secs(1);
 
 /// What can be set about operations.
 #[expect(clippy::struct_excessive_bools, reason = "settings that do not depend on each other")]
@@ -290,6 +294,15 @@ impl Service {
         }
     }
 
+    /// Does what a save does before it writes, so that the first one need not: patterns of secrets are made ready, and
+    /// what was saved lately is looked at, with which it is compared. Nothing is kept.
+    pub fn warm_saves(&self, caller: &Caller) -> Result<()> {
+        let (title, content) = ("warm-up".to_owned(), "a text as any other".to_owned());
+        self.draft(caller, &SaveRequest { title, content, ..SaveRequest::default() })?;
+        let (_cortex, reading) = self.reading(caller)?;
+        self.with_tail(&self.state(&caller.actor), &reading, caller.now()?, |_| ())
+    }
+
     fn state(&self, actor: &ActorName) -> Arc<ActorState> {
         let mut states = lock(&self.states);
         Arc::clone(states.entry(actor.clone()).or_insert_with(|| Arc::new(ActorState::new())))
@@ -329,6 +342,14 @@ impl Service {
     pub fn close(&self, now: Millis) -> Result<()> {
         let flushed = self.flush(now);
         self.home.close_all();
+        flushed
+    }
+
+    /// The same for a process that was told to end: copies of what was erased that are not gone from an index soon are
+    /// left to whoever opens the actor next.
+    pub fn close_soon(&self, now: Millis) -> Result<()> {
+        let flushed = self.flush(now);
+        self.home.close_all_soon(SCRUB_PATIENCE);
         flushed
     }
 }

@@ -10,7 +10,6 @@ use kernel::memory::{MemoryId, MemoryType};
 use kernel::render::{self, Form};
 use kernel::uri::Uri;
 
-use crate::access::again_if_poisoned;
 use crate::caller::Caller;
 use crate::error::{Error, Result};
 use crate::{Service, views, wording};
@@ -22,7 +21,7 @@ pub(super) fn memory_id(id: u64) -> Result<MemoryId> {
 impl Service {
     /// A memory in full. Counts as an access, unless it is to be quiet.
     pub fn get(&self, caller: &Caller, request: GetRequest) -> Result<GetAnswer> {
-        again_if_poisoned(|| self.get_once(caller, request.clone()))
+        self.again_if_poisoned(caller, || self.get_once(caller, request.clone()))
     }
 
     fn get_once(&self, caller: &Caller, request: GetRequest) -> Result<GetAnswer> {
@@ -86,7 +85,7 @@ impl Service {
 
     /// Memories by what their heads say, newest first.
     pub fn list(&self, caller: &Caller, request: ListRequest) -> Result<ListAnswer> {
-        again_if_poisoned(|| self.list_once(caller, request.clone()))
+        self.again_if_poisoned(caller, || self.list_once(caller, request.clone()))
     }
 
     fn list_once(&self, caller: &Caller, request: ListRequest) -> Result<ListAnswer> {

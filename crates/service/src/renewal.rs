@@ -6,13 +6,19 @@
 use std::fmt;
 use std::sync::Arc;
 
-use kernel::RenewalWatch;
+use kernel::{Error, RenewalWatch};
 
 /// Says what happens with `say`.
 pub fn told(say: impl Fn(fmt::Arguments<'_>) + Send + Sync + 'static) -> RenewalWatch {
     let say = Arc::new(say);
     Arc::new(move |actor, why| {
-        say(format_args!("{actor}: {why}; making it again from the journal"));
+        match why {
+            // A backup, or one that was restored, or somebody removed it: nothing is wrong.
+            Error::NotFound { .. } => {
+                say(format_args!("{actor}: there is no index; making it from the journal"));
+            }
+            why => say(format_args!("{actor}: {why}; making it again from the journal")),
+        }
         let (say, actor, mut tenth) = (Arc::clone(&say), actor.clone(), 0);
         Box::new(move |entries, total| {
             let reached = entries.saturating_mul(10).checked_div(total).unwrap_or(10);
@@ -30,7 +36,6 @@ pub fn told(say: impl Fn(fmt::Arguments<'_>) + Send + Sync + 'static) -> Renewal
 mod tests {
     use std::sync::Mutex;
 
-    use kernel::Error;
     use kernel::actor::ActorName;
 
     use super::*;

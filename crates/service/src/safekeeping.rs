@@ -152,13 +152,18 @@ impl Service {
                 .map(|note| StoreProblem { place: note.place, reason: note.reason })
                 .collect(),
         };
+        self.keep_check(actor, &view)?;
+        Ok(true)
+    }
+
+    /// Keeps what a read of an actor's ledger came to, until the next one.
+    pub(crate) fn keep_check(&self, actor: &ActorName, view: &LedgerCheckView) -> Result<()> {
         let path = self.check_file(actor);
-        let text = serde_json::to_vec(&view).map_err(|error| Error::internal(error.to_string()))?;
+        let text = serde_json::to_vec(view).map_err(|error| Error::internal(error.to_string()))?;
         let folder = self.home.actor_folder(actor).join("cache");
         let written = std::fs::create_dir_all(&folder)
             .and_then(|()| crate::files::replace_private_file(&path, &text));
-        written.map_err(|error| Error::io(path.display(), &error))?;
-        Ok(true)
+        written.map_err(|error| Error::io(path.display(), &error))
     }
 
     /// What the last read of an actor's ledger came to.

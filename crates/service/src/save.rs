@@ -13,7 +13,6 @@ use kernel::journal::HeadPatch;
 use kernel::memory::{Body, Fields, Head, MemoryId, Scope};
 use kernel::{Cortex, Digest, Reading, ResolvedMemory, keys};
 
-use crate::access::again_if_damaged;
 use crate::caller::Caller;
 use crate::error::{Error, Result};
 use crate::normalized_save::NormalizedSave;
@@ -74,7 +73,7 @@ impl Service {
             Some(_) => DecisionRule::MustHold,
         };
         self.by_copy_first(caller, rule, |caller| {
-            let save = || again_if_damaged(|| self.save_once(caller, &request, hints));
+            let save = || self.again_if_damaged(caller, || self.save_once(caller, &request, hints));
             match save() {
                 // The same request may have been answered on another way after its key was looked for. Who looks again
                 // finds its answer, or that the key stands for something else.

@@ -11,7 +11,6 @@ use kernel::{Reading, render};
 use recall::ranker::{AnswerLevel, FeatureRow, Ranker};
 use recall::search::{Arm, Hit, HitOrder, LIMIT_MAX, LinkedMemory, SearchQuery, SpeakerBoost};
 
-use crate::access::again_if_poisoned;
 use crate::caller::Caller;
 use crate::embedders::active::QuestionContext;
 use crate::error::{Error, Result};
@@ -60,7 +59,7 @@ fn query_of(request: &SearchRequest, project: Option<String>) -> Result<SearchQu
 
 impl Service {
     pub fn search(&self, caller: &Caller, request: SearchRequest) -> Result<SearchAnswer> {
-        again_if_poisoned(|| self.search_once(caller, request.clone()))
+        self.again_if_poisoned(caller, || self.search_once(caller, request.clone()))
     }
 
     fn search_once(&self, caller: &Caller, request: SearchRequest) -> Result<SearchAnswer> {

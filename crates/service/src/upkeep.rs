@@ -3,9 +3,10 @@
 //! What must stay true: all of this is the owner's; a journal that gives another root than it had is an error and
 //! replaces nothing.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use api::ErrorCode;
+use api::health::LedgerCheckView;
 use api::upkeep::{
     LanguageAnswer, LanguageListAnswer, LanguageListRequest, LanguageRequest, RebuildAnswer,
     RebuildRequest, SNAPSHOT_PAGE_MAX, SnapshotListAnswer, SnapshotListRequest, SnapshotRequest,
@@ -14,6 +15,7 @@ use api::upkeep::{
 use kernel::Cortex;
 use kernel::command::Command;
 use kernel::journal::Manifest;
+use kernel::ledger::is_of_truth;
 use recall::language;
 use text::analyze::Language;
 
@@ -27,7 +29,7 @@ impl Service {
     pub fn verify(&self, caller: &Caller, _: VerifyStoreRequest) -> Result<VerifyStoreAnswer> {
         only_owner(caller, "verify the store")?;
         let cortex = self.opened(caller)?;
-        let scratch = self.home.actor_folder(&caller.actor).join("cache").join("verify");
+        let scratch = self.scratch(&cortex, "verify");
         clear(&scratch)?;
         let report =
             cortex.verify(&scratch, &mut |done, total| caller.tell("checked", done, total))?;
@@ -35,13 +37,33 @@ impl Service {
             place: problem.place.clone(),
             reason: problem.reason.clone(),
         });
+        let problems: Vec<StoreProblem> = problems.collect();
+        let of_truth = problems.iter().filter(|problem| is_of_truth(&problem.place));
+        let check = LedgerCheckView {
+            at: caller.now()?.rfc3339(),
+            entries: report.entries,
+            problems: of_truth.cloned().collect(),
+        };
+        if !cortex.is_read_only() {
+            // A disk without room keeps no note; whoever asked is answered all the same.
+            let _ = self.keep_check(&caller.actor, &check);
+        }
         Ok(VerifyStoreAnswer {
             clean: report.is_clean(),
             entries: report.entries,
             rows: report.rows,
             root: report.root.map(|root| root.to_string()),
-            problems: problems.collect(),
+            problems,
         })
+    }
+
+    /// A folder for what is made while an actor is looked at. One that is only read has it among what is temporary; no
+    /// actor is called like that.
+    pub(crate) fn scratch(&self, cortex: &Cortex, name: &str) -> PathBuf {
+        match &self.options.read_only_scratch {
+            Some(scratch) if cortex.is_read_only() => scratch.join(format!(".{name}")),
+            _ => self.home.actor_folder(cortex.actor()).join("cache").join(name),
+        }
     }
 
     /// Makes everything derived again. A store that cannot be opened because of what is derived is healed by it.

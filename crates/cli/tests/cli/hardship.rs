@@ -2,10 +2,20 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use kernel::store::{DiskMedium, KeyRange, Space};
+use testkit::build::tamper_on;
+
 use crate::support::Home;
+
+/// Rows of recall that hold something of many memories, by their first byte; see docs/format.md.
+mod recall_rows {
+    pub(super) const CLOSED_SEGMENTS: u8 = 0x96;
+    pub(super) const GROUPS_OF_LEVELS: u8 = 0x97;
+}
 
 /// A daemon in the foreground, ended with the test.
 struct Daemon(Child);
@@ -184,6 +194,35 @@ fn a_damaged_index_is_made_again_by_the_command_that_meets_it() {
     home.run(&["verify"]).ok();
 }
 
+// L2: found by hand: one command in twenty met such a row, and said that the store is damaged
+#[test]
+fn rows_of_many_memories_that_do_not_decode_are_made_again_by_the_command_that_meets_them() {
+    let home = Home::new();
+    let line = |n| format!("{{\"title\":\"note {n} about cache keys\"}}\n");
+    let lines: String = (0..1_100).map(line).collect();
+    let saved = home.piped(&["save", "--lines"], lines.as_bytes());
+    assert_eq!(saved.code, 0, "{saved:?}");
+    let root = home.run(&["root"]).ok().out;
+    let folder = home.path().join("actors/default");
+    for prefix in [recall_rows::CLOSED_SEGMENTS, recall_rows::GROUPS_OF_LEVELS] {
+        let mut damaged = 0;
+        tamper_on(Box::new(DiskMedium::new(&folder)), |rows, side, writes| {
+            let space = Space::Derived(side);
+            let mut each = |key: &[u8], _: &[u8]| {
+                writes.put(space, key.to_vec(), vec![0xa5; 7]);
+                damaged += 1;
+                Ok(ControlFlow::Continue(()))
+            };
+            rows.scan(space, &KeyRange::prefix(&[prefix]), &mut each).unwrap();
+        });
+        assert!(damaged > 0, "rows {prefix:02x}");
+        let found = home.run(&["search", "cache keys", "--json"]).ok().json();
+        assert_eq!(found["hits"].as_array().map(Vec::len), Some(10), "rows {prefix:02x}: {found}");
+        assert_eq!(home.run(&["root"]).ok().out, root, "rows {prefix:02x}");
+    }
+    home.run(&["verify"]).ok();
+}
+
 // L3: one entry that does not read costs itself: whoever saves, asks, lists or backs up goes on, and it is told
 #[test]
 fn a_damaged_entry_keeps_nobody_from_saving() {
@@ -209,6 +248,11 @@ fn a_damaged_entry_keeps_nobody_from_saving() {
     assert!(doctor.code == 1 && doctor.out.contains("entry 4"), "{doctor:?}");
     let verified = home.run(&["verify"]);
     assert!(verified.code == 1 && verified.out.contains("entry 4"), "{verified:?}");
+    let doctor = home.run(&["doctor", "--json"]);
+    assert!(
+        doctor.out.contains("\"ledger\""),
+        "what a check found is told until the next: {doctor:?}"
+    );
     // The backup has what the ledger lost, and still does after the next one.
     home.run(&["backup", backup]).ok();
     let other = Home::new();
@@ -220,6 +264,8 @@ fn a_damaged_entry_keeps_nobody_from_saving() {
         .ok()
         .json();
     assert_eq!(read["hits"][0]["title"], "saved behind the damage", "{read}");
+    home.run(&["--home", backup, "verify"]).ok();
+    assert!(!Path::new(backup).join("default/cache").exists(), "L13: not by a verification either");
     let refused = home.run(&["--home", backup, "save", "no"]);
     assert!(refused.code != 0 && refused.err.contains("reading only"), "{refused:?}");
 }

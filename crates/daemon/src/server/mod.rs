@@ -128,7 +128,7 @@ pub fn serve(
     let outcome = runtime.block_on(live(place, options, (Arc::clone(&host), ledger), ready));
     // Everything that blocks has ended or had its grace; what is left must not keep the process.
     runtime.shutdown_timeout(Duration::from_secs(1));
-    let closed = host.service.close(SystemEnvironment.now()?);
+    let closed = host.service.close_soon(SystemEnvironment.now()?);
     drop(host);
     // Only now may somebody else own the home.
     drop(lock);

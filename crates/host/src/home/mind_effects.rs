@@ -233,6 +233,7 @@ impl Host {
                 // One question brings the index into memory, so that the first one of a person need not.
                 let question = recall::search::SearchQuery::new("memory", 1);
                 recall::search::search(&cortex.read()?, None, &question, caller.now()?)?;
+                self.service.warm_saves(caller)?;
             }
             WarmStep::Embedder => self.service.warm_embedder()?,
             WarmStep::Bulletin => {}

@@ -4,15 +4,18 @@
 //! which root they have. What must stay true: the manifest appears last, by a rename, so that what it names is there; a
 //! later backup into the same folder copies what is new, and what was erased since leaves it too.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
 use proof::Digest;
 use proof::actor::ActorName;
-use proof::journal::Payload;
+use proof::journal::{EntryKind, Payload};
+use proof::memory::MemoryId;
 
 use super::{Cortex, Options};
+use crate::command::{Removal, Stamp};
 use crate::error::{Error, Result};
 use crate::ledger::{FileLedger, LossRule, RestorePoint, SegmentNames, copy_entries};
 use crate::store::{DamageNote, DiskMedium, Medium, ReadOnlyMedium};
@@ -47,6 +50,9 @@ pub struct RestoreReport {
     pub root: Digest,
     /// Entries and bodies that could not be read. Where an entry was, a marker stands.
     pub lost: Vec<DamageNote>,
+    /// What was erased after the last of these entries. Nothing brings it back, so it was erased here too, by entries
+    /// that follow.
+    pub erased_since: Vec<MemoryId>,
 }
 
 impl BackupManifest {
@@ -92,8 +98,34 @@ impl BackupManifest {
 }
 
 impl Cortex {
-    /// Copies the ledger into a folder, with everything up to now, while others read and write.
+    /// Copies the ledger into a folder, with everything up to now, while others read and write. If something is erased
+    /// meanwhile, the copy may lack what the manifest still names, and what is new is copied once more.
     pub fn backup(&self, folder: &Path) -> Result<BackupReport> {
+        const TRIES: usize = 4;
+        let mut report = self.copy_once(folder)?;
+        for _ in 1..TRIES {
+            if !self.has_erased_since(report.manifest.size)? {
+                break;
+            }
+            let again = self.copy_once(folder)?;
+            let copied_bytes = report.copied_bytes + again.copied_bytes;
+            report = BackupReport { copied_bytes, ..again };
+        }
+        Ok(report)
+    }
+
+    fn has_erased_since(&self, size: u64) -> Result<bool> {
+        let reading = self.read()?;
+        let view = reading.view();
+        for seq in size + 1..=view.counters()?.size {
+            if view.entry(seq)?.is_some_and(|entry| entry.kind == EntryKind::Erase) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn copy_once(&self, folder: &Path) -> Result<BackupReport> {
         let files = self.files()?;
         let reading = self.read()?;
         let roots = reading.roots()?;
@@ -218,10 +250,36 @@ fn copied(
         return Err(Error::RootMismatch { expected, found });
     }
     let root = found.overall(actor.as_str());
+    let erased_since = erase_again(&cortex, &copy.erased)?;
     let mut lost = copy.lost;
     // Entries that no longer fit are found when everything is derived.
     lost.extend(cortex.damage().into_iter().filter(|note| note.place.starts_with("entry ")));
     lost.sort();
     lost.dedup();
-    Ok((cortex, RestoreReport { entries: copy.entries, root, lost }))
+    Ok((cortex, RestoreReport { entries: copy.entries, root, lost, erased_since }))
+}
+
+/// Erases what has lost its body though no entry says so: the one that did came later than the last that was copied.
+fn erase_again(cortex: &Cortex, bodies: &[u64]) -> Result<Vec<MemoryId>> {
+    let reading = cortex.read()?;
+    let view = reading.view();
+    let mut erased = BTreeSet::new();
+    for seq in bodies {
+        let payload = view.entry(*seq)?.map(|entry| entry.payload()).transpose()?;
+        let memory = match payload {
+            Some(Payload::Write(_)) => MemoryId::new(*seq),
+            Some(Payload::Update(update)) => Some(update.id),
+            _ => None,
+        };
+        if !view.is_body_erased(*seq, memory)? {
+            // What is no memory is erased by the number of its entry.
+            erased.extend(memory.or(MemoryId::new(*seq)));
+        }
+    }
+    let at = view.counters()?.at;
+    for id in &erased {
+        let reason = "erased after the moment that was restored".to_owned();
+        cortex.erase(Stamp::new(at, "restore"), Removal { id: *id, expected: None, reason })?;
+    }
+    Ok(erased.into_iter().collect())
 }

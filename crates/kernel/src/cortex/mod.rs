@@ -34,7 +34,7 @@ use crate::find::{FindAnswer, Query};
 use crate::grants::Permission;
 use crate::hook::{JournalHook, SharedState};
 use crate::ledger::{
-    LedgerCheck, LedgerKey, LedgerStorage, LedgerVisit, SharedSource, check_ledger,
+    LedgerCheck, LedgerKey, LedgerStorage, LedgerVisit, SharedSource, check_ledger, is_of_truth,
 };
 use crate::limits::{BULK_BYTES_MAX, BULK_COMMANDS_MAX};
 use crate::rebuild::{self, RebuildReport, Remake, VerifyReport};
@@ -122,6 +122,11 @@ impl Cortex {
     /// reading may fail too, until the actor is reopened.
     pub fn is_poisoned(&self) -> bool {
         self.writer().is_poisoned() || self.storage.has_failed()
+    }
+
+    /// True for a backup, or an actor on a disk without leave to write: nothing is written to its folder.
+    pub fn is_read_only(&self) -> bool {
+        self.is_read_only
     }
 
     fn files(&self) -> Result<&LedgerStorage> {
@@ -390,6 +395,18 @@ impl Cortex {
         self.storage.damage()
     }
 
+    /// Told of an error that somebody met. If rows that are derived do not decode, they are put aside, and the next
+    /// open makes them again from the ledger; nothing is done about damage of the ledger itself. True: ask again.
+    pub fn distrust(&self, error: &Error) -> bool {
+        match (error, &self.files) {
+            (Error::Corrupt { place, reason }, Some(files)) if !is_of_truth(place) => {
+                files.distrust(DamageNote::new(place, reason));
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// Whether old bytes of what was erased are still in the derived file.
     pub fn scrub_state(&self) -> ScrubState {
         self.scrubber.state()
@@ -398,6 +415,17 @@ impl Cortex {
     /// Waits until they are gone, at most `patience`. False: they are not, and `scrub_state` says why if it failed.
     pub fn wait_for_scrub(&self, patience: Duration) -> bool {
         self.scrubber.wait(patience)
+    }
+
+    /// True while copies of what was erased are taken out, or the file is packed.
+    pub fn is_scrubbing(&self) -> bool {
+        self.scrubber.is_running()
+    }
+
+    /// Gives up what is made beside the live rows: a scrub, a rebuild, a packing. Nothing is lost: the next open goes
+    /// on with a scrub. For whoever wants to close this soon.
+    pub fn leave_scrub(&self) {
+        self.storage.give_up_copies();
     }
 
     /// Makes durable what is derived, so that the next open has nothing to replay, and has its file packed if much came
@@ -437,7 +465,9 @@ impl Drop for Cortex {
         drop(self.lock.take());
         if let Some(scratch) = self.scratch.take() {
             // It is a folder for what is temporary: what stays goes with the next start of the machine.
-            let _ = std::fs::remove_dir_all(scratch);
+            let _ = std::fs::remove_dir_all(&scratch);
+            // The folder of the process goes with the last of its actors.
+            let _ = scratch.parent().map(std::fs::remove_dir);
         }
     }
 }

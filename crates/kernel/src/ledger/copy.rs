@@ -197,6 +197,8 @@ pub(crate) struct LedgerCopy {
     pub(crate) entries: u64,
     pub(crate) journal_root: Digest,
     pub(crate) lost: Vec<DamageNote>,
+    /// Entries whose bodies were erased where they were copied from.
+    pub(crate) erased: Vec<u64>,
 }
 
 /// Entries on their way into a frame.
@@ -241,7 +243,8 @@ pub(crate) fn copy_entries(
         None => u64::MAX,
     };
     let mut draft = FrameDraft { to, tree: RunningRoot::default(), parts: Vec::new(), bytes: 0 };
-    let (mut done, mut at, mut lost) = (0, Millis(0), Vec::new());
+    let (mut done, mut at) = (0, Millis(0));
+    let (mut lost, mut erased) = (Vec::new(), Vec::new());
     let mut lose = |note: DamageNote| match rule {
         LossRule::Refuse => Err(Error::corrupt(note.place, note.reason)),
         LossRule::Mark => {
@@ -271,7 +274,11 @@ pub(crate) fn copy_entries(
         at = entry.at;
         let body = match found.body {
             LedgerPart::Whole(body) => Some(body),
-            LedgerPart::Absent | LedgerPart::Erased => None,
+            LedgerPart::Absent => None,
+            LedgerPart::Erased => {
+                erased.push(found.seq);
+                None
+            }
             LedgerPart::Damaged => {
                 lose(DamageNote::new(format!("body {}", found.seq), "does not read"))?;
                 None
@@ -283,7 +290,7 @@ pub(crate) fn copy_entries(
     })?;
     draft.flush()?;
     let journal_root = draft.tree.root();
-    Ok(LedgerCopy { entries: done, journal_root, lost })
+    Ok(LedgerCopy { entries: done, journal_root, lost, erased })
 }
 
 /// The last entry that was there at a moment. One that does not read has no time.

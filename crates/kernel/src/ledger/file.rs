@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 use proof::Digest;
 use proof::actor::ActorName;
@@ -18,7 +18,7 @@ use super::tail::Tail;
 use super::watermark::{MarkFile, Watermark};
 use super::{Frame, Ledger, LedgerEntry, LedgerPart, LedgerVisit, Location, SegmentCopies};
 use crate::error::{Error, Result};
-use crate::store::{DamageNote, Medium};
+use crate::store::{DamageNote, DiskMedium, Medium, StoreFile};
 
 #[derive(Debug)]
 pub struct FileLedger {
@@ -35,8 +35,8 @@ pub struct FileLedger {
     mark: (u64, u64),
     watermark: MarkFile,
     tail: Mutex<Tail>,
-    /// Held for writing while bodies are overwritten, for reading while a segment is copied or a body looked at again.
-    erasing: RwLock<()>,
+    /// How often bodies were overwritten. Held for writing meanwhile, and for reading while a body is looked at again.
+    erasures: RwLock<u64>,
     damage: Vec<DamageNote>,
 }
 
@@ -65,7 +65,7 @@ impl FileLedger {
         let watermark = MarkFile::new(watermark, key);
         let actor = actor.clone();
         let (segments, tail) = (RwLock::new(segments), Mutex::new(tail));
-        let erasing = RwLock::new(());
+        let erasures = RwLock::default();
         Ok(FileLedger {
             medium,
             names,
@@ -76,7 +76,7 @@ impl FileLedger {
             mark,
             watermark,
             tail,
-            erasing,
+            erasures,
             damage,
         })
     }
@@ -124,8 +124,40 @@ impl FileLedger {
         if part != LedgerPart::Damaged {
             return Ok(part);
         }
-        let _read_guard = self.erasing.read().unwrap_or_else(PoisonError::into_inner);
+        let _read_guard = self.erasures();
         segment.body_part(seq, location)
+    }
+
+    fn erasures(&self) -> RwLockReadGuard<'_, u64> {
+        self.erasures.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Copies a segment in which nothing was erased meanwhile. Whoever erases, and with him all who write, does not
+    /// wait for the copy; it is made again, and the last time he waits.
+    fn copy_undisturbed(
+        &self,
+        segment: &SegmentFile,
+        end: u64,
+        folder: &DiskMedium,
+        mut earlier: EarlierCopy,
+    ) -> Result<u64> {
+        const TRIES: usize = 3;
+        let path = folder.path(StoreFile::Segment(segment.header.first));
+        let is_first = !path.exists();
+        for _ in 0..TRIES {
+            let before = *self.erasures();
+            let copied = copy_segment(segment, end, folder, earlier);
+            if *self.erasures() == before {
+                return copied;
+            }
+            // What was copied may hold half of a body: none of it counts.
+            earlier.is_changed = true;
+            if is_first && path.exists() {
+                std::fs::remove_file(&path).map_err(|error| Error::io(path.display(), error))?;
+            }
+        }
+        let _copy_guard = self.erasures();
+        copy_segment(segment, end, folder, earlier)
     }
 
     fn write_frame(
@@ -246,7 +278,8 @@ impl Ledger for FileLedger {
         if tail.has_failed {
             return Err(Error::Poisoned);
         }
-        let _erase_guard = self.erasing.write().unwrap_or_else(PoisonError::into_inner);
+        let mut erasures = self.erasures.write().unwrap_or_else(PoisonError::into_inner);
+        *erasures += 1;
         let mut touched: Vec<Arc<SegmentFile>> = Vec::new();
         let outcome = bodies.iter().try_for_each(|(seq, location)| {
             let Some(segment) = self.segment_of(*seq) else { return Ok(()) };
@@ -288,10 +321,9 @@ impl Ledger for FileLedger {
                 break;
             }
             let bytes = if first == last { end } else { segment.len()? };
-            let _copy_guard = self.erasing.read().unwrap_or_else(PoisonError::into_inner);
             let named = before.iter().find(|(named, _)| *named == first).map(|(_, bytes)| *bytes);
             let earlier = EarlierCopy { named, is_changed: changed.contains(&first) };
-            copies.copied_bytes += copy_segment(&segment, bytes, &folder, earlier)?;
+            copies.copied_bytes += self.copy_undisturbed(&segment, bytes, &folder, earlier)?;
             copies.segments.push((first, bytes));
         }
         Ok(copies)

@@ -63,3 +63,10 @@ pub(super) fn put_aside(medium: &dyn Medium) -> Result<()> {
     }
     Ok(())
 }
+
+/// True for a place in the truth, or of a file, as errors call it: there it does not help to make everything again.
+pub fn is_of_truth(place: &str) -> bool {
+    let what = place.split(' ').next().unwrap_or_default();
+    place.contains('/')
+        || ["entry", "entries", "body", "ledger", "journal", "truth"].contains(&what)
+}

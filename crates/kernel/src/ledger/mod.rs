@@ -62,6 +62,7 @@ pub use copy::RestorePoint;
 pub(crate) use copy::{LossRule, copy_entries};
 pub use file::FileLedger;
 pub use frame::Location;
+pub use health::is_of_truth;
 pub use reader::LocationReader;
 pub use segment::{LedgerKey, SegmentHeader};
 pub(crate) use segment_files::SegmentNames;

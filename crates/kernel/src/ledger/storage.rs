@@ -129,7 +129,7 @@ impl LedgerStorage {
         };
         let (ledger, derived, known) = opened;
         if !has_derived && ledger.last() > 0 {
-            made_because.get_or_insert(Error::corrupt(STORE_FILE, "it is not there"));
+            made_because.get_or_insert(Error::not_found("index", actor));
         }
         let health = Health::new(&medium);
         if let Some(Error::Corrupt { place, reason }) = &made_because {
@@ -164,6 +164,11 @@ impl LedgerStorage {
 
     pub(crate) fn ledger(&self) -> &dyn Ledger {
         &*self.ledger
+    }
+
+    /// The rows do not decode: they are put aside, and the next open makes them again.
+    pub(crate) fn distrust(&self, note: DamageNote) {
+        self.health.distrust(note);
     }
 
     /// Why everything derived has to be made again, if it has.
@@ -455,6 +460,10 @@ impl Storage for LedgerStorage {
     fn begin_copy(&self) -> Result<FreshCopy> {
         self.check_room_for_copy()?;
         self.derived.begin_copy()
+    }
+
+    fn give_up_copies(&self) {
+        self.derived.give_up_copies();
     }
 
     fn replace_by(&self, copy: FreshCopy) -> Result<()> {

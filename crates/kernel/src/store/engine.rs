@@ -245,6 +245,10 @@ impl Storage for RedbStorage {
         FreshCopy::begin(&self.medium, self.options, &self.turns)
     }
 
+    fn give_up_copies(&self) {
+        self.turns.give_up();
+    }
+
     fn replace_by(&self, copy: FreshCopy) -> Result<()> {
         self.alone(|current| self.take_over(copy, current, current.generation + 1))
     }

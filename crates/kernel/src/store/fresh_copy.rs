@@ -1,12 +1,15 @@
 //! A derived store being written that will replace another.
 //!
 //! What must stay true: there is one at a time, whoever wants the next waits; until it takes the place of the store
-//! it is worthless, and one that is given up leaves no file.
+//! it is worthless, and one that is given up leaves no file. A process that wants to end gives up all of them.
 
 use std::io::Write as _;
 use std::ops::{Bound, ControlFlow};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+use redb::Database;
 
 use super::backend::{engine, guarded, io};
 use super::engine::{
@@ -16,7 +19,7 @@ use super::redb_reader::RedbReader;
 use super::{
     EngineOptions, KeyRange, Medium, PACKED_KEY, SCRUB_KEY, Space, StoreFile, StoreReader, WriteSet,
 };
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::keys::{self, TruthKey};
 
 /// Rows copied per transaction when a file is rewritten.
@@ -29,6 +32,19 @@ const COPY_PART_BYTES: usize = 1 << 20;
 pub(super) struct CopyTurns {
     is_taken: Mutex<bool>,
     freed: Condvar,
+    /// None is written any more.
+    are_over: AtomicBool,
+}
+
+impl CopyTurns {
+    /// The copy that is being written fails at its next step, and so do all that would follow.
+    pub(super) fn give_up(&self) {
+        self.are_over.store(true, Ordering::Release);
+    }
+
+    fn check(&self) -> Result<()> {
+        if self.are_over.load(Ordering::Acquire) { Err(Error::Closed) } else { Ok(()) }
+    }
 }
 
 /// Held by the one copy that is being written.
@@ -55,7 +71,7 @@ pub struct FreshCopy {
     medium: Arc<dyn Medium>,
     /// `None` once it has taken the place of the store.
     file: Option<Arc<OpenDatabase>>,
-    _turn: CopyTurn,
+    turn: CopyTurn,
 }
 
 impl std::fmt::Debug for FreshCopy {
@@ -72,7 +88,8 @@ impl FreshCopy {
         turns: &Arc<CopyTurns>,
     ) -> Result<FreshCopy> {
         let turn = CopyTurn::wait(turns);
-        let mut copy = FreshCopy { medium: Arc::clone(medium), file: None, _turn: turn };
+        turns.check()?;
+        let mut copy = FreshCopy { medium: Arc::clone(medium), file: None, turn };
         guarded(|| {
             medium.remove(StoreFile::DerivedScratch).map_err(io)?;
             let database = open_database(&**medium, StoreFile::DerivedScratch, options);
@@ -89,6 +106,12 @@ impl FreshCopy {
         self.file.as_ref().expect("a copy has its file until it takes the place of the store")
     }
 
+    /// Adds something to it, unless all copies were given up.
+    fn add(&self, work: impl FnOnce(&Database) -> Result<()>) -> Result<()> {
+        self.turn.0.check()?;
+        self.file().with(work)
+    }
+
     /// Copies all rows that `reader` shows, densely: rows that came one by one leave every second page half empty. The
     /// row that asks for a scrub is copied only if it `keeps_scrub`.
     pub(crate) fn fill(&self, reader: &dyn StoreReader, keeps_scrub: bool) -> Result<()> {
@@ -97,7 +120,7 @@ impl FreshCopy {
         }
         let mut packed = WriteSet::new();
         packed.put(Space::Engine, PACKED_KEY.to_vec(), last_entry(reader)?.to_be_bytes().to_vec());
-        self.file().with(|database| commit_to(database, &packed, Wait::Disk))
+        self.add(|database| commit_to(database, &packed, Wait::Disk))
     }
 
     fn fill_space(&self, reader: &dyn StoreReader, space: Space, keeps_scrub: bool) -> Result<()> {
@@ -119,7 +142,7 @@ impl FreshCopy {
         if rows.is_empty() {
             return Ok(());
         }
-        self.file().with(|database| {
+        self.add(|database| {
             let transaction = begin(database, Wait::Nothing)?;
             {
                 let mut table = transaction.open_table(definition(space)).map_err(engine)?;
@@ -136,7 +159,7 @@ impl FreshCopy {
 
     /// Adds rows without a wait for the disk.
     pub(crate) fn commit(&self, writes: &WriteSet) -> Result<()> {
-        self.file().with(|database| commit_to(database, writes, Wait::Nothing))
+        self.add(|database| commit_to(database, writes, Wait::Nothing))
     }
 
     /// The state so far.
@@ -146,7 +169,7 @@ impl FreshCopy {
 
     /// Applies what was committed to the store since.
     pub(crate) fn apply(&self, writes: &WriteSet, truth: &RowChanges) -> Result<()> {
-        self.file().with(|database| {
+        self.add(|database| {
             let transaction = begin(database, Wait::Nothing)?;
             let others = writes.iter().filter(|(space, _)| *space != Space::Truth);
             stage(&transaction, writes, others.chain([(Space::Truth, truth)]))?;
@@ -156,7 +179,7 @@ impl FreshCopy {
 
     /// Makes it durable.
     pub(crate) fn settle(&self) -> Result<()> {
-        self.file().with(|database| commit_to(database, &WriteSet::new(), Wait::Disk))
+        self.add(|database| commit_to(database, &WriteSet::new(), Wait::Disk))
     }
 
     /// Closes the file and copies it to `path`; it takes nothing's place.

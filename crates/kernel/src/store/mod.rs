@@ -198,6 +198,10 @@ pub trait Storage: Send + Sync + fmt::Debug {
     /// Begins an empty store that may take the place of this one, after whoever writes another.
     fn begin_copy(&self) -> Result<FreshCopy>;
 
+    /// Lets the copy that is being written fail soon, and every later one at once: the process wants to end. The live
+    /// store stays as it is.
+    fn give_up_copies(&self) {}
+
     /// Makes a store whose rows were made again this one: another generation. Readers that are open keep the old one.
     /// The caller sees to it that nothing was committed that the copy has not.
     fn replace_by(&self, copy: FreshCopy) -> Result<()>;

@@ -87,7 +87,7 @@ impl Service {
     /// Replays the journal and looks for these roots.
     fn past_states(&self, caller: &Caller, wanted: Vec<Digest>) -> Result<PastStates> {
         let cortex = self.opened(caller)?;
-        let scratch = self.home.actor_folder(&caller.actor).join("cache").join("audit");
+        let scratch = self.scratch(&cortex, "audit");
         clear(&scratch)?;
         let (finder, found) = RootFinder::new(caller.actor.as_str(), wanted);
         let mut told = |done, total| caller.tell("replayed", done, total);

@@ -2,8 +2,10 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use api::change::{DeleteRequest, RestoreRequest};
+use api::health::HealthRequest;
 use api::render::people;
 use clap::Args;
 
@@ -13,6 +15,9 @@ use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::views;
 use crate::wiring::words::MemoryRef;
+
+/// How often it is asked whether copies in the index are gone.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Deletes a memory: it is no longer found, but `restore` brings it back; with --hard it is gone for good.
 ///
@@ -58,10 +63,10 @@ pub(crate) struct ForgetArgs {
 /// Brings forgotten or archived memories back, or the actors of a backup.
 ///
 /// With a folder it makes the actors of a backup again, in a home that does not have them; with --actor only that one.
-/// --at stops at an earlier moment: a time, or the number of the last entry.
+/// --at stops at an earlier moment: a time, or the number of the last entry; what was erased since stays erased.
 ///
 /// JSON: as `cortex get`, and {seq, at, changed, replayed, redacted, root}; with a folder {actors: [{actor, entries,
-/// root, lost: [{place, reason}]}]}
+/// root, lost: [{place, reason}], erased_since: [id]}]}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex restore 12
@@ -117,8 +122,9 @@ impl RestoreArgs {
 /// A prompt, a session's summary or the query of a late find is erased by the number of its journal entry.
 ///
 /// When this returns, the content is gone from the ledger and nothing finds it. Copies in the index are removed in the
-/// background; `cortex doctor` tells until they are. The journal keeps that there was a memory, and still verifies.
-/// The next backup into a folder removes it there; proof files and other backups made earlier are not reached.
+/// background; `cortex doctor` tells until they are, and --wait waits for it. The journal keeps that there was a
+/// memory, and still verifies. The next backup into a folder removes it there; proof files and other backups made
+/// earlier are not reached.
 ///
 /// JSON: {id, hard, uri, seq, at, changed, pending, root}; pending, if it is there: copies in the index still go
 #[derive(Args, Debug)]
@@ -134,6 +140,9 @@ pub(crate) struct EraseArgs {
     /// Do not ask
     #[arg(long)]
     yes: bool,
+    /// Return when copies in the index are gone, too
+    #[arg(long)]
+    wait: bool,
 }
 
 pub(crate) fn delete(args: &DeleteArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
@@ -149,7 +158,25 @@ pub(crate) fn forget(args: &ForgetArgs, inv: &Invocation, out: &mut Output) -> C
 }
 
 pub(crate) fn erase(args: &EraseArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
-    remove(&args.memory, Some(args.reason.clone()), Some(args.yes), inv, out)
+    remove(&args.memory, Some(args.reason.clone()), Some(args.yes), inv, out)?;
+    if args.wait { copies_gone(inv) } else { Ok(()) }
+}
+
+/// Waits until copies of what was erased are gone from the index.
+fn copies_gone(inv: &Invocation) -> CommandResult {
+    loop {
+        let health = inv.ask(HealthRequest {})?;
+        let own = health.actors.into_iter().find(|found| found.actor == inv.actor().as_str());
+        match own.and_then(|found| found.scrub) {
+            None => return Ok(()),
+            Some(reason) if reason.is_empty() => std::thread::sleep(LOOK_EVERY),
+            Some(reason) => {
+                let message =
+                    format!("the content is gone, copies of it in the index are not: {reason}");
+                return Err(Failure::Check { code: "not_scrubbed", message });
+            }
+        }
+    }
 }
 
 /// Forgets, or erases if `erase` is there; it says whether somebody is sure already.

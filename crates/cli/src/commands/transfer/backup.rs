@@ -85,7 +85,7 @@ pub(crate) fn salvage(args: &SalvageArgs, inv: &Invocation, out: &mut Output) ->
 }
 
 fn show(verb: &str, copy: &ActorCopy, out: &mut Output) -> CommandResult {
-    let ActorCopy { actor, entries, root, lost } = copy;
+    let ActorCopy { actor, entries, root, lost, erased_since } = copy;
     out.line(format_args!("{verb} {actor}: {entries} entries, root {root}"))?;
     for problem in lost.iter().take(NAMED_MAX) {
         out.line(format_args!("lost {}: {}", plain(&problem.place), plain(&problem.reason)))?;
@@ -93,6 +93,12 @@ fn show(verb: &str, copy: &ActorCopy, out: &mut Output) -> CommandResult {
     let more = lost.len().saturating_sub(NAMED_MAX);
     if more > 0 {
         out.line(format_args!("and {more} more; --json names all"))?;
+    }
+    if !erased_since.is_empty() {
+        let many = erased_since.len();
+        out.line(format_args!(
+            "erased after that moment, and here too by entries that follow: {many} memories"
+        ))?;
     }
     Ok(())
 }
