@@ -1,21 +1,25 @@
 //! Bringing a daemon up when there is none: one starter at a time, a detached child, ready when it says so.
 //!
 //! What must stay true: many processes that start at once start one daemon; the daemon outlives the process that
-//! started it, and an interrupt at that process's terminal does not reach it.
+//! started it, and an interrupt at that process's terminal does not reach it. Nobody waits without end, neither for a
+//! daemon that does not get ready nor for another process that is starting one.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
 use crate::connection::DaemonClient;
-use crate::place::{DaemonPlace, failed};
+use crate::place::{DaemonPlace, STEP, failed};
 use api::{Error, ErrorCode, Fault, Result};
 
 /// How long a daemon that somebody else is starting may take.
 const WAIT: Duration = Duration::from_secs(10);
+/// How long it may take until a daemon is ready, on the slowest of machines.
+const START_WAIT: Duration = Duration::from_mins(1);
 /// Bytes of the log after which it starts anew.
 const LOG_BYTES_MAX: u64 = 1_048_576;
 
@@ -34,11 +38,7 @@ pub fn connect_or_start(place: &DaemonPlace) -> Result<DaemonClient> {
     }
     place.prepare()?;
     // Twenty agents that start at once start one daemon: the others wait here and then find it.
-    let path = place.run_folder().join("start");
-    let mut options = OpenOptions::new();
-    let options = options.create(true).write(true).truncate(false);
-    let starter = options.open(&path).map_err(|error| failed(&path, &error))?;
-    starter.lock().map_err(|error| failed(&path, &error))?;
+    let starter = take_turn(place, START_WAIT)?;
     if let Some(client) = DaemonClient::connect(place)? {
         return Ok(client);
     }
@@ -48,6 +48,30 @@ pub fn connect_or_start(place: &DaemonPlace) -> Result<DaemonClient> {
         Error::new(ErrorCode::DaemonStart, Fault::Server, "the daemon started but does not answer")
             .with_hint(format!("its log is {}", place.log_file().display()))
     })
+}
+
+/// The right to start the daemon, which one process has at a time.
+fn take_turn(place: &DaemonPlace, wait: Duration) -> Result<File> {
+    let path = place.run_folder().join("start");
+    let mut options = OpenOptions::new();
+    let options = options.create(true).write(true).truncate(false);
+    let starter = options.open(&path).map_err(|error| failed(&path, &error))?;
+    let until = Instant::now() + wait;
+    loop {
+        match starter.try_lock() {
+            Ok(()) => return Ok(starter),
+            Err(TryLockError::Error(error)) => return Err(failed(&path, &error)),
+            Err(TryLockError::WouldBlock) if Instant::now() >= until => {
+                let message = format!(
+                    "another process has been starting the daemon for {} s",
+                    wait.as_secs_f32()
+                );
+                return Err(Error::new(ErrorCode::DaemonStart, Fault::Busy, message)
+                    .with_hint(format!("end the process that holds {}", path.display())));
+            }
+            Err(TryLockError::WouldBlock) => std::thread::sleep(STEP),
+        }
+    }
 }
 
 /// Starts a daemon that outlives this process, and waits until it is ready or says why not.
@@ -78,16 +102,28 @@ fn spawn(place: &DaemonPlace) -> Result<()> {
     let mut child = command
         .spawn()
         .map_err(|error| Error::new(ErrorCode::DaemonStart, Fault::Server, error.to_string()))?;
-    let mut said = String::new();
-    if let Some(out) = child.stdout.take() {
-        // Reading ends with the line or with the child. A child that says nothing is told by the empty line below.
-        let _ = BufReader::new(out).read_line(&mut said);
-    }
-    let answer = serde_json::from_str::<StartReport>(&said);
-    // Without a thread that waits for it, an ended daemon stays in the table of processes until we end ourselves; that
-    // is no reason to do without the daemon, so a thread that cannot be started is ignored.
-    let _ = std::thread::Builder::new().name("daemon".into()).spawn(move || child.wait());
-    match answer {
+    let (tell, told) = mpsc::channel();
+    // A daemon that nobody waits for stays in the table of processes when it has ended, until we end ourselves.
+    let watch = move || {
+        let mut said = String::new();
+        if let Some(out) = child.stdout.take() {
+            // Reading ends with the line or with the child. A child that says nothing is told by the empty line.
+            let _ = BufReader::new(out).read_line(&mut said);
+        }
+        // Nobody listens any more if it took too long.
+        let _ = tell.send(said);
+        child.wait()
+    };
+    std::thread::Builder::new()
+        .name("daemon".into())
+        .spawn(watch)
+        .map_err(|error| Error::new(ErrorCode::DaemonStart, Fault::Server, error.to_string()))?;
+    let Ok(said) = told.recv_timeout(START_WAIT) else {
+        let message = format!("the daemon was not ready in {} s", START_WAIT.as_secs());
+        return Err(Error::new(ErrorCode::DaemonStart, Fault::Busy, message)
+            .with_hint(format!("its log is {}", log.display())));
+    };
+    match serde_json::from_str::<StartReport>(&said) {
         Ok(StartReport::Ready(_)) => Ok(()),
         Ok(StartReport::Error(error)) => Err(error),
         Err(_) => Err(Error::new(
@@ -96,5 +132,24 @@ fn spawn(place: &DaemonPlace) -> Result<()> {
             "the daemon could not be started",
         )
         .with_hint(format!("its log is {}", log.display()))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // F10
+    #[test]
+    fn nobody_waits_without_end_for_another_that_starts_the_daemon() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let place = DaemonPlace::new(folder.path());
+        place.prepare().unwrap();
+        let first = take_turn(&place, Duration::ZERO).unwrap();
+        let error = take_turn(&place, Duration::from_millis(20)).unwrap_err();
+        assert_eq!((error.code, error.fault), (ErrorCode::DaemonStart, Fault::Busy));
+        assert!(error.hint.unwrap().contains("run/start"));
+        drop(first);
+        take_turn(&place, Duration::ZERO).unwrap();
     }
 }

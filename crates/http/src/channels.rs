@@ -66,7 +66,7 @@ pub(super) struct ChannelReply {
     request_body = MessageBody,
     responses(
         (status = 200, description = "The answer", body = ChannelReply),
-        (status = 409, description = "It still answers the last message"),
+        (status = 409, description = "It still answers the last message, or no model is set up"),
         (status = 502, description = "No model answered"),
     ),
 )]
@@ -120,7 +120,11 @@ where
 
 fn reply(started: ChannelRunAnswer, end: Option<RunEvent>) -> Result<ChannelReply, Problem> {
     let failed = |code: &str, why: String| {
-        Problem::new(StatusCode::BAD_GATEWAY, ErrorCode::named(code), why)
+        let code = ErrorCode::named(code);
+        // Where no model is set up, none was asked.
+        let is_asked = code != ErrorCode::NoModel;
+        let status = if is_asked { StatusCode::BAD_GATEWAY } else { StatusCode::CONFLICT };
+        Problem::new(status, code, why)
             .with_hint("the message is kept; say something again to go on")
     };
     let Some(end) = end else {

@@ -77,9 +77,7 @@ pub(super) async fn serve(
                         Some(tls) => {
                             let handshake = tls.accept(stream);
                             tokio::spawn(async move {
-                                // Who does not finish it in time costs a place and nothing else.
-                                let made = tokio::time::timeout(HEAD_WAIT, handshake).await;
-                                if let Ok(Ok(stream)) = made {
+                                if let Some(stream) = made_in_time(handshake, &place).await {
                                     converse(stream, peer, router, place, ending).await;
                                 }
                             });
@@ -104,6 +102,15 @@ pub(super) async fn serve(
     drop(ending);
     end.closed().await;
     Ok(())
+}
+
+/// A connection whose beginning is over. Who does not finish that costs a place until it is late, or until somebody
+/// else wants the place.
+async fn made_in_time<S>(making: impl Future<Output = io::Result<S>>, place: &Place) -> Option<S> {
+    tokio::select! {
+        made = tokio::time::timeout(HEAD_WAIT, making) => made.ok()?.ok(),
+        () = place.state.gives_way.notified() => None,
+    }
 }
 
 /// What shows the certificate, if one is set.
@@ -433,6 +440,18 @@ mod tests {
         held[0].state.gives_way.notified().await;
         drop((held, busy));
         assert_eq!(table.open().1.len(), 2, "places are given back");
+    }
+
+    // F9
+    #[tokio::test]
+    async fn a_connection_that_never_begins_is_closed_when_its_place_is_wanted() {
+        let table = Arc::new(ConnectionTable::default());
+        let held = full(&table);
+        let _other = table.enter().unwrap();
+        let never = std::future::pending::<io::Result<()>>();
+        assert!(made_in_time(never, &held[0]).await.is_none());
+        let made = std::future::ready(Ok(()));
+        assert!(made_in_time(made, &held[1]).await.is_some());
     }
 
     // F9

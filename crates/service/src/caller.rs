@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use api::author::Author;
+use api::caller::KEY_BYTES_MAX;
 use api::{CallerInfo, ErrorCode, Fault};
 use kernel::Digest;
 use kernel::actor::ActorName;
@@ -213,6 +214,20 @@ impl Caller {
         Some(
             self.delegate.as_ref().map_or_else(|| key.to_owned(), |delegate| delegate.own_key(key)),
         )
+    }
+
+    /// Whoever asks, for one of several changes that one request makes: a key stands for one change.
+    pub(crate) fn for_part(&self, part: usize) -> Caller {
+        let key = self.idempotency_key.as_ref().map(|key| {
+            let own = format!("{key}/{part}");
+            // A key may be as long as keys may be; one that is longer is refused as it is.
+            if own.len() <= KEY_BYTES_MAX || key.len() > KEY_BYTES_MAX {
+                return own;
+            }
+            let part = part.to_string();
+            Digest::of("cortex/retry-key-part/1", &[key.as_bytes(), part.as_bytes()]).to_string()
+        });
+        Caller { idempotency_key: key, ..self.clone() }
     }
 
     /// Who and when, with the key: for the one change that is the point of the operation.

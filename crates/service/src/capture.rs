@@ -38,10 +38,7 @@ impl Service {
                 source: Some("observed".to_owned()),
                 ..SaveRequest::default()
             };
-            // One key stands for one change, and here are several.
-            let key = caller.idempotency_key.as_ref().map(|key| format!("{key}/{n}"));
-            let one = Caller { idempotency_key: key, ..caller.clone() };
-            let saved = self.save(&one, save)?;
+            let saved = self.save(&caller.for_part(n), save)?;
             if saved.status == SaveStatus::Created {
                 answer.saved += 1;
                 answer.ids.push(saved.id);

@@ -51,10 +51,7 @@ impl Service {
         }
         let mut confirmed = Vec::with_capacity(named.len());
         for (n, found) in named.into_iter().enumerate() {
-            // One key stands for one change, and here may be several.
-            let key = caller.idempotency_key.as_ref().map(|key| format!("{key}/{n}"));
-            let one = Caller { idempotency_key: key, ..caller.clone() };
-            confirmed.push(self.confirm_one(&one, &cortex, found)?);
+            confirmed.push(self.confirm_one(&caller.for_part(n), &cortex, found)?);
         }
         Ok(ConfirmAnswer { confirmed })
     }

@@ -39,7 +39,10 @@ impl Service {
         )?;
         match trusted {
             Some(expected) if expected != checked.root => {
-                Err(kernel::Error::RootMismatch { expected, found: checked.root }.into())
+                // Nothing here is damaged: two states are not the same.
+                let differ = kernel::Error::RootMismatch { expected, found: checked.root };
+                let told = api::Error::from(Error::from(differ));
+                Err(api::Error { fault: Fault::Conflict, ..told }.into())
             }
             _ => Ok(verified(&checked)),
         }

@@ -95,16 +95,11 @@ pub fn run(
     if args.dry_run {
         return show_plan(&plan, out);
     }
-    let place = DaemonPlace::new(hands.layout.home());
+    let place = DaemonPlace::new(hands.layout.home()).waiting(wait(globals));
     // Held to the end: a daemon that nobody is connected to ends by itself.
     let _daemon_guard = connect_or_start(&place)?;
-    let memory = MemoryHandle::new(
-        place.clone(),
-        caller,
-        env.variables.clone(),
-        process::own_environment(),
-        wait(globals),
-    );
+    let own = process::own_environment();
+    let memory = MemoryHandle::new(place.clone(), caller, env.variables.clone(), own);
     let failed = |error: std::io::Error| Failure::Io { what: "think".into(), error };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

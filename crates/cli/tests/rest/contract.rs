@@ -177,7 +177,7 @@ fn a_proof_convinces_whoever_has_the_root() {
     daemon.save("later", "decision");
     let root = daemon.get("/api/root").json()["root"].clone();
     let stale = json!({"proof": made["proof"], "root": root});
-    assert_eq!(daemon.post("/api/proofs/verify", &stale).json()["code"], "root_mismatch");
+    problem(&daemon.post("/api/proofs/verify", &stale), 409, "root_mismatch");
     problem(&daemon.post("/api/proofs/verify", &json!({"proof": "AAAA"})), 422, "proof_refused");
     problem(&daemon.post("/api/proofs/verify", &json!({"proof": "?"})), 422, "invalid");
 }

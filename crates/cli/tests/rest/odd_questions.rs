@@ -115,6 +115,74 @@ fn odd_questions_at_the_terminal_are_answered_or_refused_clearly() {
     assert_eq!(daemon.run(&["search", "crab"])["hits"][0]["title"], "🦀 crab");
 }
 
+/// Two things that an agent learned.
+const LEARNED: &str = "## Key Learnings:\n1. hash the password after the check, never before it\n\
+                       2. a lock is held for one question, not for a whole run\n";
+
+// F9: what may be in no store is found in none, and no caller takes an actor down by asking for it
+#[test]
+fn a_name_longer_than_any_is_refused_or_not_found() {
+    let daemon = daemon();
+    let names = ["x".repeat(256), "x".repeat(5_000), "\u{e9}".repeat(200), "a\nb".repeat(100)];
+    for name in &names {
+        let escaped = escaped(name);
+        for path in [
+            format!("/api/observations?session_id={escaped}"),
+            format!("/api/observations?tag={escaped}"),
+            format!("/api/observations?project={escaped}"),
+            format!("/api/search?q=crab&session_id={escaped}"),
+            format!("/api/search?q=crab&tag={escaped}"),
+            format!("/api/prompts?session_id={escaped}"),
+            format!("/api/journal?run={escaped}"),
+        ] {
+            let answer = daemon.get(&path);
+            assert!((200..500).contains(&answer.status), "{path}: {}", answer.body);
+        }
+        for path in [format!("/api/sessions/{escaped}"), format!("/api/mind/runs/{escaped}")] {
+            problem(&daemon.get(&path), 404, "not_found");
+        }
+        let learned = json!({"content": LEARNED});
+        for (path, text) in [
+            ("/api/observations", json!({"title": "t", "content": "c"})),
+            ("/api/observations/passive", learned.clone()),
+            ("/api/prompts", learned),
+        ] {
+            let mut body = text.clone();
+            body["session_id"] = json!(name);
+            let answer = daemon.post(path, &body);
+            assert!((400..500).contains(&answer.status), "{path}: {}", answer.body);
+            if name.contains(|c: char| !c.is_ascii_graphic()) {
+                continue;
+            }
+            let headers = format!(
+                "Host: localhost\r\nContent-Type: application/json\r\nIdempotency-Key: {name}\r\n"
+            );
+            let answer = daemon.send("POST", path, &headers, text.to_string().as_bytes());
+            problem(&answer, 413, "too_large");
+        }
+        let end = format!("/api/sessions/{escaped}/end");
+        problem(&daemon.post(&end, &json!({})), 404, "not_found");
+        problem(&daemon.post("/api/mind/undo", &json!({"run": name})), 404, "not_found");
+    }
+    daemon.save("every actor answers on", "manual");
+}
+
+// A key as long as a key may be stands for several changes, too.
+#[test]
+fn the_longest_key_makes_a_retry_of_several_changes_one() {
+    let daemon = Daemon::start(&[]);
+    let body = json!({"content": LEARNED});
+    let key = "k".repeat(128);
+    let headers =
+        format!("Host: localhost\r\nContent-Type: application/json\r\nIdempotency-Key: {key}\r\n");
+    let ask =
+        || daemon.send("POST", "/api/observations/passive", &headers, body.to_string().as_bytes());
+    let (first, again) = (ask(), ask());
+    assert_eq!((first.status, &first.json()["saved"]), (200, &json!(2)), "{}", first.body);
+    assert_eq!(again.status, 200, "{}", again.body);
+    assert_eq!(daemon.get("/api/stats").json()["observations"], 2);
+}
+
 #[test]
 fn a_file_of_the_past_that_is_not_there_is_a_mistake_of_who_asks() {
     let daemon = Daemon::start(&[]);

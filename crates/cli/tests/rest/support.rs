@@ -85,7 +85,7 @@ impl Daemon {
     /// Sends bytes and reads the answer to its end.
     pub(crate) fn raw(&self, bytes: &[u8]) -> Answer {
         let mut stream = TcpStream::connect(self.address()).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        stream.set_read_timeout(Some(Duration::from_mins(2))).unwrap();
         stream.write_all(bytes).unwrap();
         let mut text = Vec::new();
         stream.read_to_end(&mut text).unwrap();

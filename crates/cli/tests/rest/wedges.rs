@@ -12,8 +12,8 @@ use serde_json::json;
 use crate::support::{Daemon, cortex, problem};
 
 /// What an answer may take at the 99th of a hundred, while somebody tries to stop everything. Without optimisation, and
-/// with other tests beside this one, more is allowed.
-const P99: Duration = Duration::from_millis(if cfg!(debug_assertions) { 2_000 } else { 200 });
+/// with other tests beside this one, only who waits for the others' time-outs is told from who does not.
+const P99: Duration = Duration::from_millis(if cfg!(debug_assertions) { 9_000 } else { 200 });
 
 /// Asks a hundred times and gives the slowest but one.
 fn p99(mut ask: impl FnMut()) -> Duration {
@@ -251,7 +251,21 @@ const WAITING: &[&str] = &[
     "open --print",
     "curl /api/stats",
     "mcp",
+    "find --type fact",
+    "keep x",
+    "checkpoint",
+    "edit 1",
+    "model status",
+    "backup copies",
+    "salvage sound",
+    "import /dev/null",
+    "talent approvals",
+    "talent cancel 1",
+    "talent doctor",
+    "bus status",
+    "serve",
     "doctor",
+    "init --dry-run",
 ];
 
 fn ends_in_time(daemon: &Daemon, line: &str, process: &str) {
@@ -263,13 +277,17 @@ fn ends_in_time(daemon: &Daemon, line: &str, process: &str) {
         .output()
         .unwrap();
     let took = started.elapsed();
-    assert!(took < Duration::from_secs(20), "{line} took {took:?}");
+    assert!(took < Duration::from_mins(1), "{line} took {took:?}");
     let told = [output.stdout, output.stderr].concat();
     let said = String::from_utf8_lossy(&told);
-    assert!(said.contains("did not answer") && said.contains(process), "{line}: {said}");
-    if line != "doctor" {
-        assert_eq!(output.status.code(), Some(6), "{line}: {said}");
-    }
+    assert!(said.contains("did not answer in 1 s") && said.contains(process), "{line}: {said}");
+    assert!(!said.contains("in 10 s"), "{line} waits as long as it was told: {said}");
+    let code = match line {
+        "init --dry-run" => 0,
+        "doctor" => 1,
+        _ => 6,
+    };
+    assert_eq!(output.status.code(), Some(code), "{line}: {said}");
 }
 
 // F10

@@ -37,8 +37,6 @@ pub use web::{HttpParts, HttpState};
 
 /// Connections at once.
 pub(crate) const CONNECTIONS_MAX: usize = 512;
-/// How long processes that use the home for one command may take before a daemon gives up.
-const OWN_WAIT: Duration = Duration::from_secs(10);
 /// How long requests may take that were under way when the daemon was told to end.
 const GRACE: Duration = Duration::from_secs(20);
 /// The same for HTTP, whose callers may keep connections open for no reason.
@@ -99,9 +97,9 @@ pub fn serve(
     if let Some(client) = DaemonClient::connect(place)? {
         return Ok(ServeOutcome::ByAnother(Some(client.welcome().pid)));
     }
-    let Some(lock) = place.own(OWN_WAIT)? else {
+    let Some(lock) = place.own(place.patience)? else {
         return Ok(ServeOutcome::ByAnother(
-            DaemonClient::connect_soon(place, OWN_WAIT)?.map(|client| client.welcome().pid),
+            DaemonClient::connect_soon(place, place.patience)?.map(|client| client.welcome().pid),
         ));
     };
     raise_file_limit();
@@ -113,7 +111,7 @@ pub fn serve(
         .enable_all()
         .build()
         .map_err(|error| Error::new(ErrorCode::Io, Fault::Server, format!("a runtime: {error}")))?;
-    let service = Service::new(&place.home, options.settings.clone(), OWN_WAIT)
+    let service = Service::new(&place.home, options.settings.clone(), place.patience)
         .with_embedder(options.variables.clone(), options.talents.environment.clone())
         .telling(renewal::told(|line| tracing::info!("{line}")));
     let (ledger, service) = match &options.cluster {

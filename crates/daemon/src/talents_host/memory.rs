@@ -27,23 +27,22 @@ pub struct MemoryHandle {
     variables: BTreeMap<String, String>,
     /// The keys of services, by the names that the configuration tells.
     environment: BTreeMap<String, String>,
-    wait: Duration,
 }
 
 impl MemoryHandle {
-    /// `caller` says whose memory it is; who asks is said with each question.
+    /// `place` says how long to wait for another process, `caller` whose memory it is; who asks is said with each
+    /// question.
     pub fn new(
         place: DaemonPlace,
         mut caller: Caller,
         variables: BTreeMap<String, String>,
         environment: BTreeMap<String, String>,
-        wait: Duration,
     ) -> MemoryHandle {
         // Where a process happens to stand says nothing about what a talent works on.
         caller.cwd = None;
         // Whoever started the run, what it writes is written by a model.
         caller.author = Author::Agent;
-        MemoryHandle { place, caller, variables, environment, wait }
+        MemoryHandle { place, caller, variables, environment }
     }
 
     /// Whose memory it is.
@@ -64,7 +63,7 @@ impl MemoryHandle {
         let mut key = [0; 16];
         caller.environment.fill(&mut key)?;
         caller.idempotency_key = Some(format!("talent-{}", encode(&key)));
-        let until = Instant::now() + self.wait;
+        let until = Instant::now() + self.place.patience;
         loop {
             if let Some(mut client) = DaemonClient::connect(&self.place)? {
                 match client.ask(&caller.info(), request.clone()) {
@@ -77,7 +76,7 @@ impl MemoryHandle {
             }
             if let Some(_lock) = self.place.share()? {
                 let settings = config::load(&self.place.home, &self.variables)?.settings();
-                let service = Service::new(&self.place.home, settings, self.wait)
+                let service = Service::new(&self.place.home, settings, self.place.patience)
                     .with_embedder(self.variables.clone(), self.environment.clone())
                     .telling(renewal::told(|line| tracing::info!("{line}")));
                 let host = Host::new(service, self.variables.clone());

@@ -313,10 +313,10 @@ impl Key {
         self
     }
 
+    /// What is written has at most `NAME_BYTES_MAX` bytes here. Anybody may ask for a longer name: its key says a length
+    /// that no other has, so that nothing is found there.
     fn text(self, text: &str) -> Key {
-        let len =
-            u8::try_from(text.len()).expect("names in keys are validated to 128 bytes or fewer");
-        self.u8(len).bytes(text.as_bytes())
+        self.u8(u8::try_from(text.len()).unwrap_or(u8::MAX)).bytes(text.as_bytes())
     }
 
     fn done(self) -> Vec<u8> {
@@ -327,6 +327,7 @@ impl Key {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::NAME_BYTES_MAX;
     use proof::memory::{MemoryType, Scope};
     use proptest::prelude::*;
 
@@ -397,6 +398,16 @@ mod tests {
     #[test]
     fn a_name_that_starts_another_name_is_another_index() {
         assert!(!by_session("ab").row(0).starts_with(by_session("a").prefix().unwrap()));
+    }
+
+    #[test]
+    fn a_longer_name_than_any_is_a_key_that_nothing_has() {
+        let longest = session(&"x".repeat(NAME_BYTES_MAX));
+        for length in [256, 300, 5_000] {
+            let asked = session(&"x".repeat(length));
+            assert_ne!(asked[1], longest[1]);
+            assert!(!longest.starts_with(&asked) && !asked.starts_with(&longest));
+        }
     }
 
     #[test]

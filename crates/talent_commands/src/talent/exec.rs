@@ -48,13 +48,9 @@ pub(super) fn run(args: &ExecArgs, globals: &GlobalArgs, env: &CommandEnv) -> Co
     let home = home_folder(globals, &env.variables, &env.cwd)?;
     let caller = caller(globals, &env.variables, &env.cwd, None)?;
     let world = Arc::clone(&caller.environment);
-    let memory = MemoryHandle::new(
-        DaemonPlace::new(&home),
-        caller,
-        env.variables.clone(),
-        process::own_environment(),
-        wait(globals),
-    );
+    let place = DaemonPlace::new(&home).waiting(wait(globals));
+    let own = process::own_environment();
+    let memory = MemoryHandle::new(place, caller, env.variables.clone(), own);
     let mut toolbox = MemoryTools::new(memory);
     // A program that cannot say where it is serves nobody; the run goes on with the provider's own tools.
     let program = std::env::current_exe();

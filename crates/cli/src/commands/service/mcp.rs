@@ -102,14 +102,9 @@ fn served(
         day: args.day.as_deref().map(Day::parse).transpose()?.unwrap_or_else(|| today.into()),
         grant: talent.front.grant,
     };
-    let place = DaemonPlace::new(hands.layout.home());
-    let memory = MemoryHandle::new(
-        place,
-        caller,
-        env.variables.clone(),
-        process::own_environment(),
-        wait(globals),
-    );
+    let place = DaemonPlace::new(hands.layout.home()).waiting(wait(globals));
+    let own = process::own_environment();
+    let memory = MemoryHandle::new(place, caller, env.variables.clone(), own);
     let toolbox: Arc<dyn Toolbox> = Arc::new(MemoryTools::new(memory));
     Ok(TalentTools::new(&hands.layout, &hands.catalog, &toolbox, &talent, scene))
 }

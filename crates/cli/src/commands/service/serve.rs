@@ -210,7 +210,7 @@ fn serve_home(
         run_command: crate::run_for,
         serve_http: |parts| Box::pin(http::serve(parts)),
     };
-    let place = DaemonPlace::new(&folder);
+    let place = DaemonPlace::new(&folder).waiting(crate::invocation::wait(globals));
     if args.supervised {
         end_with_supervisor()
             .map_err(|error| Failure::Io { what: "a thread".to_owned(), error })?;

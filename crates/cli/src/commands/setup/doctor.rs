@@ -115,12 +115,13 @@ pub(crate) fn run(
             None
         }
     };
-    if home(&folder, &mut report) {
-        stores(globals, env, &folder, config.as_ref(), &mut report)?;
+    let place = DaemonPlace::new(&folder).waiting(wait(globals));
+    if home(&place, &mut report) {
+        stores(globals, env, &place, config.as_ref(), &mut report)?;
         if let Some(config) = &config {
             let caller = caller(globals, &env.variables, &env.cwd, None)?;
             backups(config, caller.now()?.get(), &mut report);
-            hands::examine(&folder, config, &mut report);
+            hands::examine(&place, config, &mut report);
         }
     }
     if let Some(config) = &config {
@@ -131,9 +132,9 @@ pub(crate) fn run(
 }
 
 /// True if there is a home to look into.
-fn home(folder: &Path, report: &mut DoctorReport) -> bool {
-    let shown = folder.display();
-    match std::fs::metadata(folder) {
+fn home(place: &DaemonPlace, report: &mut DoctorReport) -> bool {
+    let shown = place.home.display();
+    match std::fs::metadata(&place.home) {
         Ok(about) if !about.is_dir() => {
             report.fail("home", format!("{shown} is no folder"), Some("give --home DIR".into()));
             return false;
@@ -150,7 +151,7 @@ fn home(folder: &Path, report: &mut DoctorReport) -> bool {
         }
     }
     // The lock file is opened for writing by every command that changes something.
-    match DaemonPlace::new(folder).prepare().and_then(|()| writable(folder)) {
+    match place.prepare().and_then(|()| writable(&place.home)) {
         Ok(()) => report.ok("home", format!("{shown} can be written to")),
         Err(error) => {
             let remedy = "give the folder back to yourself, or make room on the disk";
@@ -174,11 +175,11 @@ fn writable(folder: &Path) -> api::Result<()> {
 fn stores(
     globals: &GlobalArgs,
     env: &CommandEnv,
-    folder: &Path,
+    place: &DaemonPlace,
     config: Option<&Config>,
     report: &mut DoctorReport,
 ) -> CommandResult {
-    let place = DaemonPlace::new(folder);
+    let folder = place.home.as_path();
     let caller = caller(globals, &env.variables, &env.cwd, None)?;
     let answer = match serve::enter(folder, wait(globals)) {
         Ok(HomeAccess::Served(mut client)) => {

@@ -5,7 +5,6 @@
 //! here.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use api::{Error, Result};
 use client::place::DaemonPlace;
@@ -34,11 +33,10 @@ pub(super) fn judge_mind(config: &Config) -> service::Result<()> {
     host::mind_host::read_settings(config).map(drop)
 }
 
-pub(super) fn examine(folder: &Path, config: &Config, report: &mut DoctorReport) {
-    let home = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
-    runs(&DaemonPlace::new(&home), report);
+pub(super) fn examine(place: &DaemonPlace, config: &Config, report: &mut DoctorReport) {
+    runs(place, report);
     confinement(config, report);
-    match TalentContext::open(&home, config, own_environment()) {
+    match TalentContext::open(&place.home, config, own_environment()) {
         Ok(hands) => {
             talents(&hands, report);
             providers(&hands, report);

@@ -21,7 +21,7 @@ use self::myself::Myself;
 use self::plan::{InitPlan, other_stores, show};
 use super::agent_setup::{program, surroundings};
 use crate::failure::{CommandResult, Failure};
-use crate::invocation::{CommandEnv, GlobalArgs, home_folder};
+use crate::invocation::{CommandEnv, GlobalArgs, home_folder, wait};
 use crate::output::{Output, plain};
 
 /// The tools that agents get.
@@ -33,9 +33,9 @@ const TOOLS: &str = "core";
 /// `--remove` takes back what was written into agents' settings, to the byte, and keeps all memories. What agents
 /// wrote down is read unless `--past no` says otherwise.
 ///
-/// JSON: {dry_run, agents: [{agent, installed, configured, files}], histories: [{agent, files, bytes}], stores:
-/// [{format, path}], done?: {agents: [{agent, files, tools, problem}], histories, imports: [{path, memories, problem}],
-/// question, answer}}
+/// JSON: {dry_run, agents: [{agent, installed, configured, files}], histories: [{agent, files, bytes}],
+/// histories_problem?, stores: [{format, path}], done?: {agents: [{agent, files, tools, problem}], histories, imports:
+/// [{path, memories, problem}], question, answer}}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex init
@@ -66,11 +66,17 @@ pub(crate) fn run(
     let around = surroundings()?;
     let home = home_folder(globals, &env.variables, &env.cwd)?;
     let home = std::path::absolute(&home).map_err(|error| Failure::file(&home, error))?;
-    let myself = Myself { home: home.clone(), cwd: env.cwd.clone() };
+    let myself = Myself { home: home.clone(), cwd: env.cwd.clone(), wait: wait(globals) };
+    let looked = if args.remove || args.past == "no" { Ok(Vec::new()) } else { myself.histories() };
+    let (histories, histories_problem) = match looked {
+        Ok(found) => (found, None),
+        Err(problem) => (Vec::new(), Some(problem)),
+    };
     let plan = InitPlan {
         dry_run: args.dry_run,
         agents: states(&around).into_iter().filter(|state| state.scope == Scope::User).collect(),
-        histories: if args.remove || args.past == "no" { Vec::new() } else { myself.histories() },
+        histories,
+        histories_problem,
         stores: if args.remove { Vec::new() } else { other_stores(&around) },
     };
     if args.remove {
@@ -101,7 +107,7 @@ pub(crate) fn run(
     let imports = import_all(&plan, &myself, out)?;
     let example = myself.example();
     let failed = connected.iter().filter(|one| one.problem.is_some()).count()
-        + usize::from(read.is_err())
+        + usize::from(read.is_err() || plan.histories_problem.is_some())
         + imports.iter().filter(|import| import["problem"].is_string()).count();
     if out.is_json() {
         let mut view = serde_json::to_value(&plan).unwrap_or_default();

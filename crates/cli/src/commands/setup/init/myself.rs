@@ -4,6 +4,7 @@
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -22,6 +23,8 @@ const SESSIONS_TRIED: usize = 10;
 pub(super) struct Myself {
     pub(super) home: PathBuf,
     pub(super) cwd: PathBuf,
+    /// How long a daemon may be silent.
+    pub(super) wait: Duration,
 }
 
 impl Myself {
@@ -31,6 +34,7 @@ impl Myself {
         let ran = Command::new(program)
             .arg("--home")
             .arg(&self.home)
+            .args(["--wait", &self.wait.as_secs().to_string()])
             .args(words)
             .arg("--json")
             .current_dir(&self.cwd)
@@ -41,14 +45,14 @@ impl Myself {
         if !ran.status.success() {
             let why = String::from_utf8_lossy(&ran.stderr);
             let line = why.lines().chain(said.lines()).find(|line| !line.trim().is_empty());
-            return Err(line.unwrap_or("it failed without a word").to_owned());
+            return Err(problem_in(line.unwrap_or("it failed without a word")));
         }
         serde_json::from_str(said.lines().next().unwrap_or("{}")).map_err(|error| error.to_string())
     }
 
     /// What agents wrote that was not read yet.
-    pub(super) fn histories(&self) -> Vec<AgentHistory> {
-        let Ok(answer) = self.ask(&["past", "read", "--dry-run"]) else { return Vec::new() };
+    pub(super) fn histories(&self) -> Result<Vec<AgentHistory>, String> {
+        let answer = self.ask(&["past", "read", "--dry-run"])?;
         let agents = answer["agents"].as_object().cloned().unwrap_or_default();
         let number = |value: &Value| value.as_u64().unwrap_or_default();
         let mut found: Vec<AgentHistory> = agents
@@ -67,7 +71,7 @@ impl Myself {
                 bytes: number(&answer["changed_bytes"]),
             });
         }
-        found
+        Ok(found)
     }
 
     /// A question from the person's own history, and what is found for it.
@@ -110,6 +114,17 @@ impl Myself {
             said.map(str::to_owned)
         };
         of_memory.or_else(of_past).filter(|answer| !answer.trim().is_empty())
+    }
+}
+
+/// What a line says went wrong: the message and the hint of an error, or the line itself.
+fn problem_in(line: &str) -> String {
+    let said: Value = serde_json::from_str(line).unwrap_or_default();
+    let text = |name: &str| said["error"][name].as_str();
+    match (text("message"), text("hint")) {
+        (Some(message), Some(hint)) => format!("{message} ({hint})"),
+        (Some(message), None) => message.to_owned(),
+        (None, _) => line.to_owned(),
     }
 }
 

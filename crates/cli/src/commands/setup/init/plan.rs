@@ -28,6 +28,9 @@ pub(super) struct InitPlan {
     pub(super) dry_run: bool,
     pub(super) agents: Vec<AgentState>,
     pub(super) histories: Vec<AgentHistory>,
+    /// Why nobody can tell what agents wrote.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) histories_problem: Option<String>,
     pub(super) stores: Vec<OtherStore>,
 }
 
@@ -49,7 +52,8 @@ impl InitPlan {
     /// Whether there is anything to connect, to read or to import.
     pub(super) fn is_empty(&self) -> bool {
         let is_here = self.agents.iter().any(|state| state.installed);
-        !is_here && self.histories.is_empty() && self.stores.is_empty()
+        let is_known = self.histories_problem.is_none();
+        !is_here && is_known && self.histories.is_empty() && self.stores.is_empty()
     }
 }
 
@@ -79,6 +83,10 @@ pub(super) fn show(plan: &InitPlan, user: &Path, out: &mut Output) -> CommandRes
     }
     if !absent.is_empty() {
         out.line(format_args!("Not installed, left alone: {}", names(absent)))?;
+    }
+    if let Some(problem) = &plan.histories_problem {
+        let problem = plain(problem);
+        out.line(format_args!("What agents wrote down could not be looked at: {problem}"))?;
     }
     if !plan.histories.is_empty() {
         let bytes = plan.histories.iter().map(|history| history.bytes).sum();
