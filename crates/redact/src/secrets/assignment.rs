@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::secrets::randomness::{is_password, is_placeholder, is_prose, is_random};
+use crate::secrets::signs::{Pattern, Sign, Signs};
 use crate::secrets::{MASK_START, Span, is_in_mask};
 
 /// Bytes of a value that are read to judge it.
@@ -45,17 +46,66 @@ fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("the patterns of this file are valid")
 }
 
-pub(super) fn find(text: &str) -> Vec<Span> {
+/// Beginnings of the names of [`NAMED`].
+const NAMES: [&str; 28] = [
+    "password",
+    "passwd",
+    "passphrase",
+    "pwd",
+    "secret",
+    "token",
+    "apikey",
+    "api_key",
+    "api-key",
+    "accesskey",
+    "access_key",
+    "access-key",
+    "accountkey",
+    "account_key",
+    "account-key",
+    "privatekey",
+    "private_key",
+    "private-key",
+    "signingkey",
+    "signing_key",
+    "signing-key",
+    "encryptionkey",
+    "encryption_key",
+    "encryption-key",
+    "authkey",
+    "auth_key",
+    "auth-key",
+    "credential",
+];
+
+pub(super) fn signs() -> impl Iterator<Item = Sign> {
+    let names = NAMES.iter().map(|name| Sign::of_any_case(name, Pattern::Name));
+    names.chain([
+        Sign::new("://", Pattern::Address),
+        Sign::of_any_case("authorization", Pattern::Authorization),
+        Sign::of_any_case("bearer", Pattern::Bearer),
+    ])
+}
+
+pub(super) fn find(text: &str, signs: &Signs) -> Vec<Span> {
     let mut spans = Vec::new();
-    url_passwords(text, &mut spans);
+    if signs.has(Pattern::Address) {
+        url_passwords(text, &mut spans);
+    }
     let mut credentials = |pattern: &Regex, is_secret: fn(&str) -> bool| {
         let values = pattern.captures_iter(text).filter_map(|found| found.get(1));
         let secret = values.filter(|value| is_secret(value.as_str()));
         spans.extend(secret.map(|value| Span { range: value.range(), kind: "authorization" }));
     };
-    credentials(&AUTHORIZATION, |value| !is_placeholder(value) && !is_prose(value));
-    credentials(&BEARER, is_random);
-    named(text, &mut spans);
+    if signs.has(Pattern::Authorization) {
+        credentials(&AUTHORIZATION, |value| !is_placeholder(value) && !is_prose(value));
+    }
+    if signs.has(Pattern::Bearer) {
+        credentials(&BEARER, is_random);
+    }
+    if let Some(first) = signs.first_name() {
+        named(text, first, &mut spans);
+    }
     spans
 }
 
@@ -83,9 +133,9 @@ fn is_url_password(value: &str) -> bool {
 }
 
 /// Values that their name makes suspect. What is no secret may still hold one (`secret: pwd=…`), so reading goes on
-/// behind the name.
-fn named(text: &str, spans: &mut Vec<Span>) {
-    let mut from = 0;
+/// behind the name. No name begins before `first`.
+fn named(text: &str, first: usize, spans: &mut Vec<Span>) {
+    let mut from = first;
     while let Some(found) = NAMED.captures_at(text, from) {
         let whole = found.get(0).expect("group 0 is the match");
         let name = found.get(1).expect("every match has a name");

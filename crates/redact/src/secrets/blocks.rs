@@ -7,11 +7,14 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::secrets::Span;
+use crate::secrets::signs::{Pattern, Sign, Signs};
 
 static BEGIN: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"-----BEGIN ([A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?)-----")
         .expect("the pattern of key blocks is valid")
 });
+
+pub(super) const SIGN: Sign = Sign::new("-----BEGIN ", Pattern::Block);
 
 /// How far the last line of a block may be from its first.
 const BLOCK_BYTES_MAX: usize = 65_536;
@@ -19,8 +22,11 @@ const BLOCK_BYTES_MAX: usize = 65_536;
 const ENCODED_MIN: usize = 16;
 
 /// Every key block. `\n` written as two characters, as in JSON and environment files, is a line break too.
-pub(super) fn find(text: &str) -> Vec<Span> {
+pub(super) fn find(text: &str, signs: &Signs) -> Vec<Span> {
     let mut spans = Vec::new();
+    if !signs.has(Pattern::Block) {
+        return spans;
+    }
     let mut from = 0;
     while let Some(begin) = BEGIN.captures_at(text, from) {
         let head = begin.get(0).expect("group 0 is the match");

@@ -1,7 +1,8 @@
 //! Secrets: credentials are masked before a text is stored, and the mask says what was there.
 //!
 //! `rules` has the forms that issuers give their tokens, `assignment` judges values that only their name makes suspect,
-//! `surroundings` those that a sentence, a command or a format does; `blocks` finds private keys. Must stay true: a
+//! `surroundings` those that a sentence, a command or a format does; `blocks` finds private keys; `signs` says which of
+//! all these have to read a text. Must stay true: a
 //! value that was recognised is never in the answer, the mask never holds a part of it, masking twice changes
 //! nothing, and time is linear in the text (no rule backtracks, each reads on from the end of its last match).
 
@@ -9,6 +10,7 @@ mod assignment;
 mod blocks;
 mod randomness;
 mod rules;
+mod signs;
 mod surroundings;
 #[cfg(test)]
 mod tests;
@@ -19,6 +21,8 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::Regex;
+
+use signs::Signs;
 
 /// Starts every mask; what begins like this is never taken for a secret again.
 pub const MASK_START: &str = "[REDACTED";
@@ -41,14 +45,23 @@ static DATA_URI: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Masks every secret as `[REDACTED:kind]`.
 pub fn mask(text: &str) -> MaskOutcome<'_> {
+    mask_by(text, Signs::of)
+}
+
+fn mask_by(text: &str, signs_of: fn(&str) -> Signs) -> MaskOutcome<'_> {
     let mut counts = SecretCounts::new();
     let mut current = Cow::Borrowed(text);
+    let mut signs = signs_of(text);
     for _ in 0..ROUNDS_MAX {
         let mut changed = false;
+        if signs.is_empty() {
+            break;
+        }
         for step in STEPS {
-            let spans = outside_files(&current, step(&current));
+            let spans = outside_files(&current, step(&current, &signs));
             if !spans.is_empty() {
                 current = Cow::Owned(write_masks(&current, &spans, &mut counts));
+                signs = signs_of(&current);
                 changed = true;
             }
         }
@@ -60,7 +73,7 @@ pub fn mask(text: &str) -> MaskOutcome<'_> {
 }
 
 /// In this order: a later step sees the masks of the earlier ones and leaves them alone.
-const STEPS: [fn(&str) -> Vec<Span>; 4] =
+const STEPS: [fn(&str, &Signs) -> Vec<Span>; 4] =
     [blocks::find, rules::find, assignment::find, surroundings::find];
 
 /// A mask can end what hid another secret, so a text that had one is read again, until nothing changes.

@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::secrets::randomness::{is_placeholder, is_prose, is_random};
+use crate::secrets::signs::{Pattern, Sign, Signs};
 use crate::secrets::{MASK_START, Span};
 
 /// A shorter value is not worth masking.
@@ -44,6 +45,7 @@ fn place(signs: &'static [&'static str], kind: &'static str, judge: Judge, patte
     Place { signs, kind, judge, pattern }
 }
 
+const AWS_KIND: &str = "aws-secret";
 /// Forty characters of base64, on their own.
 const AWS_SECRET: &str = r"(?:^|[^A-Za-z0-9/+=_.-])([A-Za-z0-9/+]{40})(?:[^A-Za-z0-9/+=_-]|$)";
 
@@ -98,8 +100,8 @@ static PLACES: LazyLock<Vec<Place>> = LazyLock::new(|| {
             Judge::Mixed,
             r#"\b[A-Z][A-Z0-9_]{1,60}_(?:TOKEN|SECRET|KEY|PASSWD|PASSWORD|PAT)=["']?([A-Za-z0-9_+/=.~-]{8,})"#,
         ),
-        place(&["aws", "AWS", "AKIA", "ASIA"], "aws-secret", Judge::Random, AWS_SECRET),
-        place(&["/", "+"], "aws-secret", Judge::Bare, AWS_SECRET),
+        place(&["aws", "AWS", "AKIA", "ASIA"], AWS_KIND, Judge::Random, AWS_SECRET),
+        place(&[], AWS_KIND, Judge::Bare, AWS_SECRET),
         place(
             &["\"auth\""],
             "password",
@@ -121,11 +123,29 @@ static CARD: LazyLock<Regex> = LazyLock::new(|| {
         .expect("the pattern of card numbers is valid")
 });
 
+pub(super) fn signs() -> impl Iterator<Item = Sign> {
+    PLACES.iter().enumerate().flat_map(|(at, place)| {
+        place.signs.iter().map(move |sign| Sign::new(sign, Pattern::Place(at)))
+    })
+}
+
+/// Whether a value of a place may be in a text. One that nothing around it names has its length for a sign.
+fn may_hold(text: &str, at: usize, place: &Place, signs: &Signs) -> bool {
+    let is_long = place.kind == AWS_KIND;
+    if is_long && !signs.has_bare {
+        return false;
+    }
+    match place.judge {
+        Judge::Bare => text.contains(['/', '+']),
+        _ => signs.has(Pattern::Place(at)),
+    }
+}
+
 /// Every value of a known place.
-pub(super) fn find(text: &str) -> Vec<Span> {
+pub(super) fn find(text: &str, signs: &Signs) -> Vec<Span> {
     let mut spans = Vec::new();
-    for place in PLACES.iter() {
-        if !place.signs.iter().any(|sign| text.contains(sign)) {
+    for (at, place) in PLACES.iter().enumerate() {
+        if !may_hold(text, at, place, signs) {
             continue;
         }
         for found in place.pattern.captures_iter(text) {
@@ -138,7 +158,9 @@ pub(super) fn find(text: &str) -> Vec<Span> {
             spans.push(Span { range, kind: place.kind });
         }
     }
-    cards(text, &mut spans);
+    if signs.has_digits {
+        cards(text, &mut spans);
+    }
     spans
 }
 

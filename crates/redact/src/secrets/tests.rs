@@ -3,7 +3,8 @@
 
 use proptest::prelude::*;
 
-use crate::secrets::mask;
+use crate::secrets::signs::Signs;
+use crate::secrets::{mask, mask_by};
 
 const ALNUM: &str = "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zAbC";
 const HEX: &str = "0a1b2c3d4e5f69788796a5b4c3d2e1f0";
@@ -301,7 +302,40 @@ fn repeated_beginnings_of_secrets_are_masked_once_and_for_all() {
     }
 }
 
+/// The signs say which patterns read a text. As if all of them did, the outcome is the same.
+#[test]
+fn signs_leave_out_no_pattern_that_could_match() {
+    for (around, value, _) in secrets() {
+        let text = around.replacen("{}", &value, 1);
+        for text in [text.clone(), format!("{text} {text}"), text.to_uppercase()] {
+            assert_eq!(mask(&text), mask_by(&text, Signs::plainly), "{text}");
+        }
+    }
+    for text in [include_str!("mod.rs"), include_str!("surroundings.rs"), include_str!("tests.rs")]
+    {
+        assert_eq!(mask(text), mask_by(text, Signs::plainly));
+    }
+}
+
 proptest! {
+    #[test]
+    fn signs_change_nothing(
+        parts in prop::collection::vec(
+            prop_oneof![
+                (any::<prop::sample::Index>(), 0_usize..40).prop_map(|(which, cut)| {
+                    let all = secrets();
+                    let (around, value, _) = which.get(&all);
+                    around.replacen("{}", value, 1).chars().skip(cut).collect::<String>()
+                }),
+                "[0-9 -]{10,24}", "[A-Za-z0-9/+]{36,44}", "[ \n=:\"']{1,3}", "\\PC{0,12}",
+            ],
+            0..8,
+        )
+    ) {
+        let text = parts.concat();
+        prop_assert_eq!(mask(&text), mask_by(&text, Signs::plainly));
+    }
+
     #[test]
     fn a_known_token_is_found_in_any_surroundings(
         before in "[ \\n\"'(=:,A-Za-z]{0,12}[ \\n\"'(=:,]", after in "[ \\n\"'),.;][ -~]{0,12}",
