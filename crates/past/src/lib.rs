@@ -4,6 +4,7 @@
 //!
 //! - `assembler`: turns get their numbers, copies are known, items become `segment`s; `slice`: what waits for the disk.
 //! - `catalog`: how far each source was read; `words`: the index; both can be made again from segments (`rebuild`).
+//!   `packing`: how segments and index are compressed.
 //! - `sweep`, `source_file`, `reading`: what changed, and reading on from there. `forget`: tombstones, then bytes.
 //! - `browse`, `search`, `mine`: what can be asked. `drift`: whether agents write what we know.
 //!   `transcript`: one file by itself, without a store. `store`: [`Past`], all of it open together, on a `disk`.
@@ -22,6 +23,7 @@ mod exclusion;
 mod forget;
 pub mod limits;
 mod mine;
+mod packing;
 mod reading;
 mod rebuild;
 mod search;

@@ -5,17 +5,15 @@
 //! one by one. A file is: a line that names the form, blocks, the footer as CBOR, four bytes of its length, the line
 //! again.
 
-use std::cell::RefCell;
-
 use minicbor::{Decode, Encode};
 
 use crate::limits::{BLOCK_BYTES_MAX, UNPACKED_BYTES_MAX};
+use crate::packing::{self, PackLevel};
 use transcripts::digests::{self, Digest32};
 use transcripts::session::{PastItem, SessionInfo};
 
 pub(crate) const FOLDER: &str = "segments";
 const MAGIC: &[u8] = b"cortex past 1\n";
-const LEVEL: i32 = 3;
 
 /// What a segment says about itself.
 #[derive(Clone, Debug, PartialEq, Eq, Encode, Decode)]
@@ -107,13 +105,6 @@ pub(crate) fn encoded_bytes(item: &PastItem) -> usize {
     count.0
 }
 
-thread_local! {
-    /// What compresses is large, and making it costs more than a block does.
-    static COMPRESSOR: RefCell<zstd::bulk::Compressor<'static>> = RefCell::new(
-        zstd::bulk::Compressor::new(LEVEL).expect("the level is one that the library has"),
-    );
-}
-
 /// Packs a segment.
 pub(crate) fn pack(draft: &SegmentDraft<'_>) -> Vec<u8> {
     let mut bytes = MAGIC.to_vec();
@@ -126,9 +117,7 @@ pub(crate) fn pack(draft: &SegmentDraft<'_>) -> Vec<u8> {
         let (first, last) = turns.unwrap_or((item.turn, item.turn));
         turns = Some((first.min(item.turn), last.max(item.turn)));
         if raw.len() >= BLOCK_BYTES_MAX || items.peek().is_none() {
-            let packed = COMPRESSOR
-                .with_borrow_mut(|compressor| compressor.compress(&raw))
-                .expect("memory is compressed into memory");
+            let packed = packing::packed(PackLevel::Text, &raw);
             let (first_turn, last_turn) = turns.take().unwrap_or_default();
             let length = u32::try_from(packed.len()).expect("a block is bounded");
             blocks.push(BlockRow { offset: bytes.len() as u64, length, first_turn, last_turn });
@@ -183,17 +172,29 @@ pub(crate) fn items(
         }
         let from = usize::try_from(block.offset).map_err(|error| error.to_string())?;
         let packed = bytes.get(from..from + block.length as usize).ok_or("a block is cut off")?;
-        let raw = zstd::bulk::decompress(packed, UNPACKED_BYTES_MAX)
+        let raw = packing::unpacked(packed, UNPACKED_BYTES_MAX)
             .map_err(|error| format!("a block: {error}"))?;
+        let damaged = |error| format!("an item: {error}");
         let mut decoder = minicbor::Decoder::new(&raw);
         while decoder.position() < raw.len() {
-            let item: PastItem = decoder.decode().map_err(|error| format!("an item: {error}"))?;
-            if turn.is_none_or(|turn| turn == item.turn) {
-                found.push(item);
+            if let Some(turn) = turn
+                && turn != turn_at(&decoder).map_err(damaged)?
+            {
+                // Making an item of it would cost more than to unpack it.
+                decoder.skip().map_err(damaged)?;
+                continue;
             }
+            found.push(decoder.decode().map_err(damaged)?);
         }
     }
     Ok(found)
+}
+
+/// The turn of the item at which a decoder stands: the first of its fields.
+fn turn_at(decoder: &minicbor::Decoder<'_>) -> Result<u32, minicbor::decode::Error> {
+    let mut ahead = decoder.clone();
+    ahead.array()?;
+    ahead.u32()
 }
 
 #[cfg(test)]

@@ -11,8 +11,8 @@ use minicbor::{Decode, Encode};
 
 use crate::counts::ReadCounts;
 use crate::limits::{
-    AWAITED_CALLS_MAX, COMMAND_BYTES_MAX, ERROR_BYTES_MAX, INPUT_BYTES_MAX, NAME_BYTES_MAX,
-    OUTPUT_BYTES_MAX, SPAN_BYTES_MAX, SPEECH_BYTES_MAX,
+    AWAITED_CALLS_MAX, COMMAND_BYTES_MAX, ERROR_BYTES_MAX, FILE_OUTPUT_BYTES_MAX, INPUT_BYTES_MAX,
+    NAME_BYTES_MAX, OUTPUT_BYTES_MAX, SPAN_BYTES_MAX, SPEECH_BYTES_MAX,
 };
 use crate::session::{ItemBody, PastItem, SessionInfo};
 use crate::{echo, noise, times};
@@ -69,6 +69,10 @@ pub struct ReaderMemory {
     /// Of a source with many sessions, what each looked like when it was read.
     #[n(5)]
     pub marks: BTreeMap<String, String>,
+    /// Calls that read or edit a file, whose results are not there yet.
+    #[n(6)]
+    #[cbor(default)]
+    pub file_calls: VecDeque<String>,
 }
 
 /// When and under which id something was recorded.
@@ -165,7 +169,7 @@ impl<'s> Cleaner<'s> {
 
     pub fn command(&mut self, place: RecordPlace<'_>, line: &str) {
         if echo::is_own_command(line) {
-            self.await_own(place.native);
+            await_call(&mut self.memory.own_calls, place.native);
         }
         let line = cut(&self.masked(line), COMMAND_BYTES_MAX).to_owned();
         self.push(place, ItemBody::Command { line });
@@ -173,6 +177,7 @@ impl<'s> Cleaner<'s> {
 
     pub fn read(&mut self, place: RecordPlace<'_>, path: &str) {
         let path = self.name(path);
+        await_call(&mut self.memory.file_calls, place.native);
         self.push(place, ItemBody::Read { path });
     }
 
@@ -180,6 +185,7 @@ impl<'s> Cleaner<'s> {
         let path = self.name(path);
         let removed = cut(&self.masked(removed), SPAN_BYTES_MAX).to_owned();
         let added = cut(&self.masked(added), SPAN_BYTES_MAX).to_owned();
+        await_call(&mut self.memory.file_calls, place.native);
         self.push(place, ItemBody::Edit { path, removed, added });
     }
 
@@ -187,7 +193,7 @@ impl<'s> Cleaner<'s> {
     pub fn tool(&mut self, place: RecordPlace<'_>, name: &str, input: &str) {
         if echo::is_own_tool(name) {
             self.counts.echoes += 1;
-            self.await_own(place.native);
+            await_call(&mut self.memory.own_calls, place.native);
             return;
         }
         let name = self.name(name);
@@ -203,16 +209,19 @@ impl<'s> Cleaner<'s> {
         is_error: bool,
         exit: Option<i32>,
     ) {
-        if let Some(call) = place.native
-            && let Some(at) = self.memory.own_calls.iter().position(|own| own == call)
-        {
-            self.memory.own_calls.remove(at);
+        if came(&mut self.memory.own_calls, place.native) {
             self.counts.echoes += 1;
             return;
         }
+        let is_of_file = came(&mut self.memory.file_calls, place.native);
         let error = is_error || exit.is_some_and(|exit| exit != 0);
+        let most = match (error, is_of_file) {
+            (true, _) => ERROR_BYTES_MAX,
+            (false, true) => FILE_OUTPUT_BYTES_MAX,
+            (false, false) => OUTPUT_BYTES_MAX,
+        };
         let masked = self.masked(text);
-        let (head, tail) = ends(&masked, if error { ERROR_BYTES_MAX } else { OUTPUT_BYTES_MAX });
+        let (head, tail) = ends(&masked, most);
         let (head, tail) = (head.to_owned(), tail.to_owned());
         let bytes = text.len() as u64;
         self.push(place, ItemBody::Output { head, tail, error, bytes, exit });
@@ -220,15 +229,6 @@ impl<'s> Cleaner<'s> {
 
     pub fn undo(&mut self, point: UndoPoint) {
         self.sink.take(PastEvent::Undo(point));
-    }
-
-    fn await_own(&mut self, call: Option<&str>) {
-        if let Some(call) = call {
-            if self.memory.own_calls.len() == AWAITED_CALLS_MAX {
-                self.memory.own_calls.pop_front();
-            }
-            self.memory.own_calls.push_back(call.to_owned());
-        }
     }
 
     fn push(&mut self, place: RecordPlace<'_>, body: ItemBody) {
@@ -290,6 +290,25 @@ fn mask<'t>(text: &'t str, counts: &mut ReadCounts) -> Cow<'t, str> {
         *counts.masked.entry(kind).or_default() += *count as u64;
     }
     masked.text
+}
+
+/// Notes a call whose result will come.
+fn await_call(calls: &mut VecDeque<String>, call: Option<&str>) {
+    let Some(call) = call else { return };
+    // A call with several edits is one call.
+    if calls.back().is_some_and(|last| last == call) {
+        return;
+    }
+    if calls.len() == AWAITED_CALLS_MAX {
+        calls.pop_front();
+    }
+    calls.push_back(call.to_owned());
+}
+
+/// Whether a result is that of a call that was awaited; it is not any more.
+fn came(calls: &mut VecDeque<String>, call: Option<&str>) -> bool {
+    let place = call.and_then(|call| calls.iter().position(|awaited| awaited == call));
+    place.and_then(|place| calls.remove(place)).is_some()
 }
 
 /// The beginning of a text, cut between two characters.
@@ -390,6 +409,40 @@ mod tests {
                 && head.len() + tail.len() <= OUTPUT_BYTES_MAX
         );
         assert_eq!((*error, *bytes, *exit), (false, text.len() as u64, Some(0)));
+    }
+
+    // past 50
+    #[test]
+    fn of_what_a_file_holds_less_is_kept_than_of_what_a_command_said() {
+        let place = |native| RecordPlace { native: Some(native), at: None };
+        let text = "x".repeat(5_000);
+        let (events, _) = cleaned(|out| {
+            out.read(place("r"), "/a");
+            out.edit(place("e"), "/a", "1", "2");
+            out.edit(place("e"), "/a", "3", "4");
+            out.read(place("f"), "/b");
+            out.command(place("c"), "make");
+            for call in ["c", "r", "e"] {
+                out.output(place(call), &text, false, None);
+            }
+            out.output(place("f"), &text, true, None);
+            out.output(place("r"), &text, false, None);
+        });
+        let kept = events.iter().filter_map(|event| match event {
+            PastEvent::Item(PastItem {
+                body: ItemBody::Output { head, tail, bytes, .. }, ..
+            }) => {
+                assert_eq!(*bytes, 5_000);
+                Some(head.len() + tail.len())
+            }
+            _ => None,
+        });
+        let kept: Vec<usize> = kept.collect();
+        let near = |most: usize| most - 2..=most;
+        assert!(near(OUTPUT_BYTES_MAX).contains(&kept[0]), "{kept:?}");
+        assert!(kept[1..3].iter().all(|kept| near(FILE_OUTPUT_BYTES_MAX).contains(kept)));
+        assert!(near(ERROR_BYTES_MAX).contains(&kept[3]), "an error is kept as any other");
+        assert!(near(OUTPUT_BYTES_MAX).contains(&kept[4]), "a call has one result");
     }
 
     // past 17

@@ -5,11 +5,17 @@
 //! line has the digest of the text.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 
 use crate::digests;
 
 const OPEN: &str = "[cortex recalls ";
 const CLOSE: &str = "[cortex recalled ";
+
+/// Every text is asked for it, and hardly one has it.
+static FIND_OPEN: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(OPEN));
 
 /// The text between its marker lines.
 pub fn frame(text: &str) -> String {
@@ -19,7 +25,7 @@ pub fn frame(text: &str) -> String {
 
 /// The text without everything that [`frame`] framed; a frame that is not closed reaches to the end.
 pub(crate) fn unframe(text: &str) -> Option<Cow<'_, str>> {
-    let mut at = text.find(OPEN)?;
+    let mut at = FIND_OPEN.find(text.as_bytes())?;
     let (mut kept, mut from) = (String::new(), 0);
     loop {
         kept.push_str(&text[from..at]);

@@ -10,6 +10,8 @@ pub const CELL_BYTES_MAX: i64 = 16 << 20;
 pub const SPEECH_BYTES_MAX: usize = 32 << 10;
 /// Bytes of the output of a tool that are kept: two thirds of its head, one third of its tail.
 pub const OUTPUT_BYTES_MAX: usize = 2_000;
+/// The same for what a tool says that read or edited a file: the file tells it, and the edit is kept by itself.
+pub const FILE_OUTPUT_BYTES_MAX: usize = 200;
 /// The same for an output that tells of an error.
 pub const ERROR_BYTES_MAX: usize = 4_000;
 /// Bytes of text that an edit removed or added.
@@ -20,7 +22,7 @@ pub const COMMAND_BYTES_MAX: usize = 4 << 10;
 pub const NAME_BYTES_MAX: usize = 1_024;
 /// Bytes of the input of a tool that is not known.
 pub const INPUT_BYTES_MAX: usize = 300;
-/// Calls of our own tools in one source whose results are still awaited.
+/// Calls of one kind in one source whose results are still awaited.
 pub const AWAITED_CALLS_MAX: usize = 64;
 /// Edits of one call of a tool.
 pub const EDITS_MAX: usize = 64;

@@ -39,7 +39,7 @@ const KEPT_TAG: &str = "kept";
 
 /// A memory that was made of a turn.
 pub(super) struct KeptTurn {
-    id: u64,
+    pub(super) id: u64,
     /// `AGENT:SESSION#TURN`.
     pub(super) reference: String,
     title: String,

@@ -75,6 +75,12 @@ impl AgentSessions {
         if is_turn && answer.turns.is_empty() {
             return Err(unknown(&request.reference));
         }
+        for kept in self.kept_of(caller, &answer.session.reference)? {
+            let turn = answer.turns.iter_mut().find(|turn| turn.reference == kept.reference);
+            if let Some(turn) = turn {
+                turn.kept.push(kept.id);
+            }
+        }
         Ok(answer)
     }
 

@@ -141,6 +141,7 @@ fn turn(record: TurnRecord) -> PastTurnView {
         turn: record.turn,
         at: moment(record.at),
         undone: record.is_undone,
+        kept: Vec::new(),
         items: record.items.into_iter().map(item).collect(),
     }
 }

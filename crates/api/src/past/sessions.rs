@@ -90,6 +90,9 @@ pub struct PastTurnView {
     pub at: Option<String>,
     /// It was taken back in its session.
     pub undone: bool,
+    /// Memories that were made of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<u64>,
     pub items: Vec<PastItemView>,
 }
 

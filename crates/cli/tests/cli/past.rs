@@ -195,6 +195,8 @@ fn a_session_is_called_by_what_was_asked_and_a_hit_and_a_kept_memory_say_what_ca
     let id = kept["id"].as_u64().unwrap().to_string();
     let got = person.run(&["get", &id]).ok().out;
     assert!(got.contains("kept from codex:0199c0de#1; `cortex past show"), "{got}");
+    let shown = person.run(&["past", "show", "codex:0199c0de#1"]).ok().out;
+    assert!(shown.contains(&format!("kept as memory {id}")), "{shown}");
     person.run(&["past", "forget", "codex:0199c0de#1", "--reason", "test"]).ok();
     let got = person.run(&["get", &id]).ok().out;
     assert!(got.contains("which is not in the past any more"), "{got}");

@@ -231,8 +231,9 @@ impl WordsBuilder {
 
     fn count(&mut self, field: TextField, text: &str) {
         for run in text.split_ascii_whitespace() {
-            if let Some(row) = self.dictionary.memo.get(run) {
-                self.open.count(self.dictionary.numbers(*row), field);
+            // Most runs are a word and nothing else.
+            if run.len() <= RUN_BYTES_MAX && run.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+                self.count_word(field, run);
                 continue;
             }
             // Signs around a word make many runs of few words.

@@ -1,8 +1,8 @@
 //! A part of the index: documents, and for each term the documents that have it.
 //!
-//! What must stay true: it is named by the digest of its bytes and never changed. Terms are in order, in blocks that
-//! are read one by one; of a term only what the one before it in its block lacks is written. A part of another
-//! analyzer is none, and is made again.
+//! What must stay true: it is named by the digest of its bytes and never changed. Terms are in order, in compressed
+//! blocks that are read one by one; of a term only what the one before it in its block lacks is written. A part of
+//! another analyzer or form is none, and is made again.
 
 use std::ops::ControlFlow;
 
@@ -12,10 +12,11 @@ use super::sketches::SketchRows;
 use super::{FOLDER, varint};
 use crate::disk::PastDisk;
 use crate::error::{Error, Result};
+use crate::packing::{self, PackLevel};
 use transcripts::digests::{self, Digest32};
 
-const MAGIC: &[u8] = b"cortex words 3\n";
-/// Bytes of a block of terms before it is closed.
+const MAGIC: &[u8] = b"cortex words 4\n";
+/// Bytes of a block of terms before it is closed and compressed.
 const BLOCK_BYTES: usize = 16 << 10;
 
 #[derive(Clone, Debug, Encode, Decode)]
@@ -62,6 +63,9 @@ struct TermBlock {
     offset: u64,
     #[n(2)]
     length: u64,
+    /// Bytes when it is unpacked.
+    #[n(3)]
+    raw: u64,
 }
 
 /// A term in a document: what it is worth in what was said, and in what was done. One of them is not zero.
@@ -130,37 +134,47 @@ pub(super) fn postings(
 pub(crate) struct PartWriter {
     body: Vec<u8>,
     blocks: Vec<TermBlock>,
-    is_open: bool,
+    /// The block that is not closed yet.
+    open: Vec<u8>,
     last: Vec<u8>,
 }
 
 impl PartWriter {
     pub(crate) fn term(&mut self, term: &[u8], list: &[u8]) {
-        if !self.is_open {
+        if self.open.is_empty() {
             let offset = self.body.len() as u64;
-            self.blocks.push(TermBlock { first: term.to_vec(), offset, length: 0 });
+            self.blocks.push(TermBlock { first: term.to_vec(), offset, length: 0, raw: 0 });
             self.last.clear();
         }
         let shared = self.last.iter().zip(term).take_while(|(one, other)| one == other).count();
-        varint::write(shared as u64, &mut self.body);
-        varint::write((term.len() - shared) as u64, &mut self.body);
-        self.body.extend_from_slice(&term[shared..]);
-        varint::write(list.len() as u64, &mut self.body);
-        self.body.extend_from_slice(list);
+        varint::write(shared as u64, &mut self.open);
+        varint::write((term.len() - shared) as u64, &mut self.open);
+        self.open.extend_from_slice(&term[shared..]);
+        varint::write(list.len() as u64, &mut self.open);
+        self.open.extend_from_slice(list);
         term.clone_into(&mut self.last);
-        if let Some(block) = self.blocks.last_mut() {
-            block.length = self.body.len() as u64 - block.offset;
-            self.is_open = block.length < BLOCK_BYTES as u64;
+        if self.open.len() >= BLOCK_BYTES {
+            self.close();
         }
     }
 
+    /// Compresses the block that is open.
+    fn close(&mut self) {
+        let Some(block) = self.blocks.last_mut().filter(|_| !self.open.is_empty()) else { return };
+        let packed = packing::packed(PackLevel::Lists, &self.open);
+        (block.length, block.raw) = (packed.len() as u64, self.open.len() as u64);
+        self.body.extend_from_slice(&packed);
+        self.open.clear();
+    }
+
     pub(crate) fn finish(
-        self,
+        mut self,
         analysis: (u32, u32),
         segments: Vec<SegmentName>,
         documents: Vec<DocumentRow>,
         sketches: &SketchRows,
     ) -> Vec<u8> {
+        self.close();
         let sketch_bytes = sketches.bytes();
         let header =
             PartHeader { analysis, segments, documents, blocks: self.blocks, sketch_bytes };
@@ -230,9 +244,11 @@ impl Part {
 
     fn block(&self, disk: &dyn PastDisk, block: &TermBlock) -> Result<Vec<u8>> {
         let name = name_of(&self.digest);
-        let length = usize::try_from(block.length).unwrap_or(usize::MAX).min(1 << 30);
-        disk.read_range(&name, self.body_at + block.offset, length)
-            .map_err(|error| Error::file(&disk.path(&name), error))
+        let bounded = |length: u64| usize::try_from(length).unwrap_or(usize::MAX).min(1 << 30);
+        let packed = disk
+            .read_range(&name, self.body_at + block.offset, bounded(block.length))
+            .map_err(|error| Error::file(&disk.path(&name), error))?;
+        unpacked(&packed, bounded(block.raw)).ok_or_else(|| self.damage(disk))
     }
 
     pub(super) fn damage(&self, disk: &dyn PastDisk) -> Error {
@@ -302,6 +318,11 @@ impl Part {
     pub(super) fn cursor(&self) -> TermCursor<'_> {
         TermCursor { part: self, block: 0, bytes: Vec::new(), at: 0, term: Vec::new(), list: 0..0 }
     }
+}
+
+/// The bytes of a block; nothing if they are not what it says.
+fn unpacked(packed: &[u8], raw: usize) -> Option<Vec<u8>> {
+    packing::unpacked(packed, raw).ok().filter(|bytes| bytes.len() == raw)
 }
 
 /// Who is shown a term with its list, and says whether there is to be another.
@@ -402,12 +423,15 @@ mod tests {
             list.push(Posting { document, speech: 1, work: 0 });
             writer.term(term.as_bytes(), list.bytes());
         }
+        writer.close();
         assert!(writer.blocks.len() > 2, "{}", writer.blocks.len());
         let mut met = Vec::new();
         for block in &writer.blocks {
             let from = usize::try_from(block.offset).unwrap();
-            let bytes = &writer.body[from..from + usize::try_from(block.length).unwrap()];
-            walk(bytes, &mut |term, _| {
+            let packed = &writer.body[from..from + usize::try_from(block.length).unwrap()];
+            let bytes = unpacked(packed, usize::try_from(block.raw).unwrap()).unwrap();
+            assert!(unpacked(&packed[1..], bytes.len()).is_none());
+            walk(&bytes, &mut |term, _| {
                 met.push(String::from_utf8(term.to_vec()).unwrap());
                 ControlFlow::Continue(())
             })

@@ -2,7 +2,8 @@
 //!
 //! Each tree has two sessions, a child where the agent has them, a compaction, a call that works and one that fails, an
 //! edit, injected noise, a prompt that is not ASCII, a torn last line and a record of an unknown type, as far as the
-//! form allows. A changed golden file is a changed reader: raise its version.
+//! form allows. A changed golden file is a changed reader: raise its version. No history claims a newer version of its
+//! agent than docs/past.md says was looked at (past 75).
 
 use serde_json::json;
 

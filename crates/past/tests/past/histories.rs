@@ -8,6 +8,7 @@ use past::{
     Exclusion, MemoryTombstones, Past, ReadOutcome, ReadScope, ReadWorld, Tombstones, TurnScope,
 };
 use serde_json::{Value, json};
+use transcripts::session::SessionInfo;
 use transcripts::surroundings::PastSurroundings;
 
 use crate::fault_disk::FaultDisk;
@@ -172,6 +173,28 @@ pub(crate) fn line(minute: u32, kind: &str, payload: &Value) -> Value {
     json!({"timestamp": at(minute), "type": kind, "payload": payload})
 }
 
+/// The newest version of an agent whose form was looked at, as the manual says; a fixture may claim no newer one.
+fn assert_documented(info: &SessionInfo) {
+    let number = |text: &str| -> Vec<u64> {
+        let parts = text.trim().split('.').map_while(|part| part.parse().ok());
+        parts.collect()
+    };
+    let Some(claimed) = info.version.as_deref().map(number).filter(|parts| !parts.is_empty())
+    else {
+        return;
+    };
+    let manual = include_str!("../../../../docs/past.md");
+    let row = format!("| `{}` |", info.agent.name());
+    let row = manual.lines().find(|line| line.starts_with(&row)).unwrap_or_default();
+    let checked =
+        row.rsplit_once("up to version ").map(|(_, rest)| number(rest.trim_end_matches(" |")));
+    assert!(
+        checked.as_ref().is_some_and(|checked| *checked >= claimed),
+        "docs/past.md says that {} was last checked up to {checked:?}, and a fixture claims {claimed:?}",
+        info.agent.name()
+    );
+}
+
 /// Everything that a past holds: sessions and their items, as people see them.
 pub(crate) fn contents(past: &Past) -> Vec<String> {
     let request = past::SessionScope { children: true, ..past::SessionScope::default() };
@@ -180,6 +203,7 @@ pub(crate) fn contents(past: &Past) -> Vec<String> {
     sessions.sort_by(|one, other| one.reference.cmp(&other.reference));
     for session in sessions {
         let info = &session.info;
+        assert_documented(info);
         found.push(format!(
             "{} {:?} parent {:?} in {:?} on {:?} called {:?} by {:?}, {} turns",
             session.reference,

@@ -65,9 +65,9 @@ impl Signs {
         };
         let table = &*TABLE;
         let Some(([first, second], rest)) = bytes.split_first_chunk::<2>() else { return signs };
-        let mut head = u32::from(first | 0x20) << 8 | u32::from(second | 0x20) << 16;
+        let mut head = u32::from(*first) << 8 | u32::from(*second) << 16;
         for (at, byte) in rest.iter().enumerate() {
-            head = head >> 8 | u32::from(byte | 0x20) << 16;
+            head = head >> 8 | u32::from(*byte) << 16;
             if table.may_begin(head) {
                 for sign in table.beginning(head) {
                     if sign.stands(&bytes[at..]) {
@@ -169,25 +169,33 @@ impl Sign {
             && after[..self.followed_by].iter().all(|byte| TOKEN[usize::from(*byte)])
     }
 
-    /// The first three bytes, in small letters, of every text that has the sign.
+    /// The first three bytes of every text that has the sign.
     fn heads(&self) -> Vec<u32> {
-        let small = |byte: u8| u32::from(byte | 0x20);
-        match self.text.as_bytes() {
-            [a, b, c, ..] => vec![small(*a) | small(*b) << 8 | small(*c) << 16],
+        let cases = |byte: u8| {
+            let small = byte.to_ascii_lowercase();
+            if self.any_case { vec![small, byte.to_ascii_uppercase()] } else { vec![byte] }
+        };
+        let (first, second, third) = match self.text.as_bytes() {
+            [a, b, c, ..] => (cases(*a), cases(*b), cases(*c)),
             [a, b] => {
                 let tokens = (0..=u8::MAX).filter(|byte| TOKEN[usize::from(*byte)]);
-                let mut heads: Vec<u32> =
-                    tokens.map(|c| small(*a) | small(*b) << 8 | small(c) << 16).collect();
-                heads.sort_unstable();
-                heads.dedup();
-                heads
+                (cases(*a), cases(*b), tokens.collect())
             }
-            _ => Vec::new(),
+            _ => (Vec::new(), Vec::new(), Vec::new()),
+        };
+        let mut heads = Vec::new();
+        for a in first {
+            for b in &second {
+                heads.extend(third.iter().map(|c| u32::from_le_bytes([a, *b, *c, 0])));
+            }
         }
+        heads.sort_unstable();
+        heads.dedup();
+        heads
     }
 }
 
-/// All signs, by their first three bytes in small letters.
+/// All signs, by their first three bytes.
 struct SignTable {
     /// A bit for what those bytes are spread to.
     spread: Box<[u64; 1 << 10]>,

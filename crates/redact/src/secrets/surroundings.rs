@@ -4,7 +4,7 @@
 //! Must stay true: only the value is masked; types, placeholders and ordinary words in the same place stay; each
 //! pattern is bounded, and looked for only where its sign is in the text.
 
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use regex::Regex;
 
@@ -37,85 +37,96 @@ struct Place {
     signs: &'static [&'static str],
     kind: &'static str,
     judge: Judge,
-    pattern: Regex,
+    pattern: &'static str,
+    /// Made when a text first has a sign: to make all takes longer than most commands.
+    compiled: OnceLock<Regex>,
 }
 
-fn place(signs: &'static [&'static str], kind: &'static str, judge: Judge, pattern: &str) -> Place {
-    let pattern = Regex::new(pattern).expect("the patterns of this file are valid");
-    Place { signs, kind, judge, pattern }
+const fn place(
+    signs: &'static [&'static str],
+    kind: &'static str,
+    judge: Judge,
+    pattern: &'static str,
+) -> Place {
+    Place { signs, kind, judge, pattern, compiled: OnceLock::new() }
+}
+
+impl Place {
+    fn compiled(&self) -> &Regex {
+        self.compiled
+            .get_or_init(|| Regex::new(self.pattern).expect("the patterns of this file are valid"))
+    }
 }
 
 const AWS_KIND: &str = "aws-secret";
 /// Forty characters of base64, on their own.
 const AWS_SECRET: &str = r"(?:^|[^A-Za-z0-9/+=_.-])([A-Za-z0-9/+]{40})(?:[^A-Za-z0-9/+=_-]|$)";
 
-static PLACES: LazyLock<Vec<Place>> = LazyLock::new(|| {
-    vec![
-        place(
-            &["assword", "assphrase", "asswort", "ASSWORD"],
-            "password",
-            Judge::NoType,
-            concat!(
-                r#"(?i)\b(?:password|passphrase|passwort)\s{1,4}(?:is|was|ist|"#,
-                r#"lautet)\s{1,4}["'`]?([^\s"'`()\[\]{}<>]{6,})"#,
-            ),
+static PLACES: [Place; 12] = [
+    place(
+        &["assword", "assphrase", "asswort", "ASSWORD"],
+        "password",
+        Judge::NoType,
+        concat!(
+            r#"(?i)\b(?:password|passphrase|passwort)\s{1,4}(?:is|was|ist|"#,
+            r#"lautet)\s{1,4}["'`]?([^\s"'`()\[\]{}<>]{6,})"#,
         ),
-        place(
-            &["assword:", "asswd:", "assphrase:"],
-            "password",
-            Judge::NoType,
-            concat!(
-                r#"(?im)^[ \t-]{0,40}[a-z_.-]{0,40}(?:password|passwd|passphrase):[ "#,
-                r#"\t]{1,4}["']?([^\s"'`,;(){}<>\[\]|]{6,})["']?[ \t]*$"#,
-            ),
+    ),
+    place(
+        &["assword:", "asswd:", "assphrase:"],
+        "password",
+        Judge::NoType,
+        concat!(
+            r#"(?im)^[ \t-]{0,40}[a-z_.-]{0,40}(?:password|passwd|passphrase):[ "#,
+            r#"\t]{1,4}["']?([^\s"'`,;(){}<>\[\]|]{6,})["']?[ \t]*$"#,
         ),
-        place(
-            &["curl"],
-            "password",
-            Judge::Any,
-            r#"\bcurl\b[^\n]{0,300}?\s(?:-u|--user)[ =]?["']?[^\s:"']{1,64}:([^\s"']{4,})"#,
-        ),
-        place(
-            &["mysql", "mariadb"],
-            "password",
-            Judge::Any,
-            r#"\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n]{0,200}?\s-p["']?([^\s"']{4,})"#,
-        ),
-        place(&["sshpass"], "password", Judge::Any, r#"\bsshpass\s+-p\s?["']?([^\s"']{4,})"#),
-        place(
-            &["machine "],
-            "password",
-            Judge::Any,
-            r"\bmachine\s+\S{1,200}\s+login\s+\S{1,200}\s+password\s+(\S{4,})",
-        ),
-        place(
-            &["ookie"],
-            "cookie",
-            Judge::RandomOrHash,
-            r"(?i)\bcookie['\x22]?:[^\n]{0,2000}?[\w.-]{1,60}=([A-Za-z0-9%._~+/=-]{16,})",
-        ),
-        place(
-            &["_TOKEN=", "_SECRET=", "_KEY=", "_PASSWD=", "_PASSWORD=", "_PAT="],
-            "credential",
-            Judge::Mixed,
-            r#"\b[A-Z][A-Z0-9_]{1,60}_(?:TOKEN|SECRET|KEY|PASSWD|PASSWORD|PAT)=["']?([A-Za-z0-9_+/=.~-]{8,})"#,
-        ),
-        place(&["aws", "AWS", "AKIA", "ASIA"], AWS_KIND, Judge::Random, AWS_SECRET),
-        place(&[], AWS_KIND, Judge::Bare, AWS_SECRET),
-        place(
-            &["\"auth\""],
-            "password",
-            Judge::Random,
-            r#""auth"\s{0,4}:\s{0,4}"([A-Za-z0-9+/]{16,}={0,2})""#,
-        ),
-        place(
-            &[":5432:", ":*:"],
-            "password",
-            Judge::Any,
-            r"(?m)^[a-zA-Z0-9.*-]+:(?:5432|\*):[a-zA-Z0-9_*-]+:[a-zA-Z0-9_*-]+:(\S{4,})$",
-        ),
-    ]
-});
+    ),
+    place(
+        &["curl"],
+        "password",
+        Judge::Any,
+        r#"\bcurl\b[^\n]{0,300}?\s(?:-u|--user)[ =]?["']?[^\s:"']{1,64}:([^\s"']{4,})"#,
+    ),
+    place(
+        &["mysql", "mariadb"],
+        "password",
+        Judge::Any,
+        r#"\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n]{0,200}?\s-p["']?([^\s"']{4,})"#,
+    ),
+    place(&["sshpass"], "password", Judge::Any, r#"\bsshpass\s+-p\s?["']?([^\s"']{4,})"#),
+    place(
+        &["machine "],
+        "password",
+        Judge::Any,
+        r"\bmachine\s+\S{1,200}\s+login\s+\S{1,200}\s+password\s+(\S{4,})",
+    ),
+    place(
+        &["ookie"],
+        "cookie",
+        Judge::RandomOrHash,
+        r"(?i)\bcookie['\x22]?:[^\n]{0,2000}?[\w.-]{1,60}=([A-Za-z0-9%._~+/=-]{16,})",
+    ),
+    place(
+        &["_TOKEN=", "_SECRET=", "_KEY=", "_PASSWD=", "_PASSWORD=", "_PAT="],
+        "credential",
+        Judge::Mixed,
+        r#"\b[A-Z][A-Z0-9_]{1,60}_(?:TOKEN|SECRET|KEY|PASSWD|PASSWORD|PAT)=["']?([A-Za-z0-9_+/=.~-]{8,})"#,
+    ),
+    place(&["aws", "AWS", "AKIA", "ASIA"], AWS_KIND, Judge::Random, AWS_SECRET),
+    place(&[], AWS_KIND, Judge::Bare, AWS_SECRET),
+    place(
+        &["\"auth\""],
+        "password",
+        Judge::Random,
+        r#""auth"\s{0,4}:\s{0,4}"([A-Za-z0-9+/]{16,}={0,2})""#,
+    ),
+    place(
+        &[":5432:", ":*:"],
+        "password",
+        Judge::Any,
+        r"(?m)^[a-zA-Z0-9.*-]+:(?:5432|\*):[a-zA-Z0-9_*-]+:[a-zA-Z0-9_*-]+:(\S{4,})$",
+    ),
+];
 
 /// Digits in four groups of four, or sixteen of them in a row.
 static CARD: LazyLock<Regex> = LazyLock::new(|| {
@@ -148,7 +159,7 @@ pub(super) fn find(text: &str, signs: &Signs) -> Vec<Span> {
         if !may_hold(text, at, place, signs) {
             continue;
         }
-        for found in place.pattern.captures_iter(text) {
+        for found in place.compiled().captures_iter(text) {
             let Some(value) = found.get(1) else { continue };
             let trimmed = value.as_str().trim_end_matches(['.', ',', ';', ')', '!']);
             if trimmed.contains(MASK_START) || !is_secret(place.judge, trimmed) {

@@ -49,6 +49,9 @@ pub(crate) fn is_word(c: char) -> bool {
 /// Lower case with the marks kept, as stemmers expect it. A possessive `'s` and inner apostrophes go.
 pub(crate) fn lower(word: &str, turkish: bool) -> String {
     let word = word.strip_suffix("'s").or_else(|| word.strip_suffix("'S")).unwrap_or(word);
+    if !turkish && word.is_ascii() && !word.contains('\'') {
+        return word.to_ascii_lowercase();
+    }
     let mut out = String::with_capacity(word.len());
     for c in word.chars() {
         match c {
@@ -65,6 +68,9 @@ pub(crate) fn lower(word: &str, turkish: bool) -> String {
 
 /// Removes marks from lower-case text: `café` becomes `cafe`, `straße` becomes `strasse`.
 pub(crate) fn strip(lowered: &str) -> String {
+    if lowered.is_ascii() {
+        return lowered.to_owned();
+    }
     let mut out = String::with_capacity(lowered.len());
     for c in lowered.chars() {
         strip_char(c, &mut out);

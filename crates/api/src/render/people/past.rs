@@ -180,6 +180,9 @@ pub fn past_shown(answer: &PastShowAnswer) -> String {
         for item in &turn.items {
             text.push_str(&past_item(item));
         }
+        for id in &turn.kept {
+            writeln!(text, "kept as memory {id}").expect(TAKES);
+        }
     }
     text
 }

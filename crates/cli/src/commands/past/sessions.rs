@@ -43,8 +43,8 @@ pub(super) struct SessionsArgs {
 
 /// Shows a session or a turn.
 ///
-/// JSON: {session, turns: [{ref, turn, at, undone, items: [{role, text, path, removed, tail, exit, error, bytes}]}],
-/// left_out}
+/// JSON: {session, turns: [{ref, turn, at, undone, kept?, items: [{role, text, path, removed, tail, exit, error,
+/// bytes}]}], left_out}
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cortex past show codex:0199c0de
