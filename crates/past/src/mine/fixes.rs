@@ -124,10 +124,14 @@ fn cases(items: &[PastItem], wanted: &WantedErrors, candidate: &Candidate<'_>) -
         let returns = |from: usize| {
             met[from..items.len().min(from + QUIET_ITEMS)].iter().any(Option::is_some)
         };
-        let steps: Vec<(usize, String)> = (at + 1..reach)
+        let mut steps: Vec<(usize, String)> = (at + 1..reach)
             .take_while(|later| met[*later].is_none())
             .filter_map(|later| Some((later, step(&items[later])?)))
             .collect();
+        // What had failed and is run again shows that it was fixed, and fixed nothing itself.
+        let failed = items[..at].iter().rev().find_map(step);
+        let again = steps.iter().skip(1).position(|(_, step)| Some(step) == failed.as_ref());
+        steps.truncate(again.map_or(steps.len(), |place| place + 1));
         let Some((first, _)) = steps.first() else { continue };
         // A step with nothing after it proves nothing.
         if returns(first + 1) || first + 1 >= items.len() {

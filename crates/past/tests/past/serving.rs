@@ -1,5 +1,5 @@
-//! What hooks and the chronicle ask: a transcript since a place, the work of a stretch of time, a command that keeps
-//! failing.
+//! What hooks, the chronicle and people ask about work: a transcript since a place, the work of a stretch of time, a
+//! command that keeps failing, what fixed it.
 
 use past::{WorkScope, read_transcript};
 use serde_json::json;
@@ -51,6 +51,28 @@ fn a_command_that_failed_twice_the_same_way_is_told_until_it_goes_well() {
     scene.claude("s3", &ran("c", 3, "make deploy", "deployed", false));
     scene.read();
     assert_eq!(failure(), None);
+}
+
+// past 57
+#[test]
+fn a_fix_ends_where_the_command_that_failed_is_run_again() {
+    let scene = Scene::new();
+    let error = "error: package tokio-util not found";
+    for (session, quiet) in [("s1", "make lint"), ("s2", "make docs")] {
+        let id = |part: &str| format!("{session}{part}");
+        let lines = [
+            ran(&id("a"), 1, "cargo build", error, true),
+            ran(&id("b"), 2, "cargo add tokio-util", "added", false),
+            ran(&id("c"), 3, "cargo build", "Finished", false),
+            ran(&id("d"), 4, quiet, "ok", false),
+        ];
+        scene.claude(session, &lines.concat());
+    }
+    scene.read();
+    let fixes = scene.past().fixes(error, &WorkScope { limit: 3, ..WorkScope::default() }).unwrap();
+    assert_eq!(fixes[0].steps, ["cargo add tokio-util"], "{fixes:?}");
+    assert_eq!((fixes[0].sessions, fixes[0].is_confirmed), (2, true));
+    assert_eq!(fixes[0].references.len(), 2);
 }
 
 // past 29
