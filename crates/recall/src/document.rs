@@ -118,7 +118,24 @@ pub fn spoken(body: &Body) -> String {
     }
 }
 
-/// What vectors are made of: what was said, without who said it and when. A function of the body alone.
+/// The names of the parts that agents are asked to write a memory in.
+const PARTS: [&str; 4] = ["What", "Why", "Where", "Learned"];
+
+/// A text without the names of its parts (`**What**: …`). Every memory that is written so has them, and with them in
+/// its vector it would be near every other one.
+fn unlabelled(mut text: String) -> String {
+    for part in PARTS {
+        for label in [format!("**{part}**:"), format!("**{part}:**")] {
+            if text.contains(&label) {
+                text = text.replace(&label, "");
+            }
+        }
+    }
+    text
+}
+
+/// What vectors are made of: what was said, without who said it and when, and without the form it was written in. A
+/// function of the body alone.
 pub fn dense(body: &Body) -> String {
     let mut dense = spoken(body);
     let head = TextHead::of(&body.content);
@@ -129,7 +146,7 @@ pub fn dense(body: &Body) -> String {
         dense.push(' ');
         dense.push_str(text);
     }
-    dense
+    unlabelled(dense)
 }
 
 /// All occurrences of terms so far.

@@ -57,6 +57,7 @@ mod history;
 mod journal;
 pub mod journal_tail;
 mod learned;
+mod near;
 mod nearness;
 mod newest;
 pub mod normalized_save;

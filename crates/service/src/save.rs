@@ -5,7 +5,7 @@
 //! all others share commits.
 
 use api::ErrorCode;
-use api::save::{EntityView, SaveAnswer, SaveRequest, SaveStatus, SimilarView};
+use api::save::{EntityView, SaveAnswer, SaveRequest, SaveStatus};
 use kernel::command::{Command, HeadRevision, Receipt, Revision};
 use kernel::context::RuleAuthors;
 use kernel::grants::Permission;
@@ -17,27 +17,12 @@ use crate::caller::Caller;
 use crate::error::{Error, Result};
 use crate::normalized_save::NormalizedSave;
 use crate::shared_actor::DecisionRule;
-use crate::shared_words::shares_word;
-use crate::{ActorState, Service, parse, views};
+use crate::{ActorState, Service, views};
 use intake::dedup::{SaveKey, fingerprint, normal_text};
 use intake::topic;
 
 /// How often a change is made again on top of somebody else's.
 pub(super) const RACES_MAX: u32 = 8;
-
-/// Similar memories that an answer names.
-const SIMILAR_MAX: usize = 3;
-
-/// How near they must be, in parts per million, and by how much nearer than the tenth: where everything is about one
-/// thing, nearness alone says little. docs/decisions.md has the figures.
-const SIMILAR_PPM: u64 = 600_000;
-
-const STANDS_OUT_PPM: u64 = 200_000;
-
-const TENTH: usize = 10;
-
-/// So near that it counts among any number of copies.
-const COPY_PPM: u64 = 900_000;
 
 /// What an answer says besides what was saved: similar memories, a project that may be typed wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -140,39 +125,6 @@ impl Service {
             }
         }
         Ok(answer)
-    }
-
-    /// What is near a memory that was just saved, in its project or across all if it has none.
-    ///
-    /// The answer waits for this, so its cost is fixed: see `recall::search::near`.
-    fn near(&self, cortex: &Cortex, saved: &SaveAnswer) -> Result<Vec<SimilarView>> {
-        let project = Some(saved.project.as_str()).filter(|name| !name.is_empty());
-        let id = crate::read::memory_id(saved.id)?;
-        let reading = cortex.read()?;
-        let found = recall::search::near(&reading, id, project)?;
-        let tenth = found.get(TENTH - 1).map_or(0, |(_, nearness)| *nearness);
-        let body = |id| Ok::<_, Error>(reading.resolve_version(id, None)?.body);
-        let text = |body: &Body| format!("{} {}", body.title, body.content);
-        let own = body(id)?.map(|body| text(&body)).unwrap_or_default();
-        let mut near = Vec::new();
-        for (head, nearness) in found {
-            if near.len() == SIMILAR_MAX || !says_nearly_the_same(nearness, tenth) {
-                break;
-            }
-            // Texts of one form are near each other; what they are about may have no word in common.
-            let Some(body) = body(head.id)?.filter(|body| shares_word(&own, &text(body))) else {
-                continue;
-            };
-            near.push(SimilarView {
-                id: head.id.get(),
-                title: body.title,
-                memory_type: head.memory_type.name().to_owned(),
-                created_at: head.created.rfc3339(),
-                kind: head.kind,
-                nearness: parse::from_ppm(u32::try_from(nearness).unwrap_or(u32::MAX)),
-            });
-        }
-        Ok(near)
     }
 
     /// A delegate's save: a new memory as its grant allows it. What else is there is not looked at, so that the answer
@@ -373,12 +325,6 @@ impl Service {
 /// True if a person says what somebody else proposed.
 fn vouches(caller: &Caller, current: &ResolvedMemory) -> bool {
     caller.author.is_person() && RuleAuthors::Persons.is_proposed(&current.head, &current.version)
-}
-
-/// Both in parts per million; `tenth` is 0 where there are fewer.
-fn says_nearly_the_same(nearness: u64, tenth: u64) -> bool {
-    nearness >= COPY_PPM
-        || nearness >= SIMILAR_PPM && nearness.saturating_sub(tenth) >= STANDS_OUT_PPM
 }
 
 /// The live memory of a topic key; the newest, should there be several.

@@ -71,6 +71,54 @@ fn the_form_of_a_memory_is_no_likeness() {
     assert_eq!(again.similar.first().map(|near| near.id), Some(other.id), "{again:?}");
 }
 
+// users: what agents write has one form and often the same reasons; what a save replaces is named all the same, alone
+#[test]
+fn what_a_save_replaces_is_named_in_the_form_that_agents_write() {
+    let home = Home::new();
+    let save = |title: &str, what: &str| {
+        let why = "**Why**: the old way was slow and ops wanted fewer parts.";
+        let request = SaveRequest {
+            title: title.into(),
+            content: format!("**What**: {what}\n{why}\n**Where**: src/config.rs"),
+            project: Some("web".into()),
+            ..SaveRequest::default()
+        };
+        home.ops.save(&home.caller, request).unwrap()
+    };
+    let known = [
+        ("Staging runs on port 8443", "the staging server listens on 8443 behind nginx."),
+        ("Return window is thirty days", "legal settled on thirty days from delivery."),
+        ("Secrets come from Vault", "the deploy job reads them under kv/shop."),
+        ("Emails are sent with Postmark", "Postmark handles bounces well."),
+        ("Invoices are numbered per year", "numbers start at 1 each January."),
+        ("Prices are integers in cents", "money is never kept as floats."),
+        ("Thumbnails are WebP", "they are made at upload."),
+        ("The worker ends on SIGTERM", "it finishes its job within thirty seconds."),
+        ("Flags live in flags.yaml", "a change needs a restart."),
+        ("Customers log in with magic links", "a link by mail is valid for fifteen minutes."),
+        ("Orders are an event stream", "snapshots are taken every fifty."),
+        ("The vendor CSV is Windows-1252", "the price list is decoded so."),
+    ];
+    let known: Vec<u64> = known.iter().map(|(title, what)| save(title, what).id).collect();
+    let changes = [
+        ("Staging moved to port 9443", "the staging server listens on 9443 now."),
+        ("Return window is sixty days", "legal extended it to sixty days from delivery."),
+        ("Secrets move to another manager", "the deploy job no longer reads them from Vault."),
+    ];
+    for ((title, what), replaced) in changes.into_iter().zip(known) {
+        let named: Vec<u64> = save(title, what).similar.iter().map(|near| near.id).collect();
+        assert_eq!(named, [replaced], "{title}");
+    }
+    for (title, what) in [
+        ("Refunds need two approvals", "above 500 euro two people approve."),
+        ("Screenshots are kept a week", "CI uploads those of failures."),
+        ("Discounts cannot be combined", "one code per order."),
+    ] {
+        let saved = save(title, what);
+        assert!(saved.similar.is_empty(), "{title}: {:?}", saved.similar);
+    }
+}
+
 // The tenth copy is as near as the first.
 #[test]
 fn copies_do_not_hide_each_other() {
