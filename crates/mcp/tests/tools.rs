@@ -522,10 +522,58 @@ fn that_nothing_answers_is_said_first_in_text_and_structure() {
     for said in [answer.text.clone(), json!(notes).to_string()] {
         assert!(said.contains("5 more in other projects (project: all)"), "{said}");
     }
-    let none = SearchAnswer { hits: Vec::new(), ..found };
+    let none = SearchAnswer { hits: Vec::new(), ..found.clone() };
     let answer = model::found(&none, &ModelReader::default());
     assert!(answer.text.starts_with("No memories found for: \"which rule\""), "{}", answer.text);
     assert_eq!(answer.structured["notes"][0], "No memories found for: \"which rule\"");
+}
+
+// serving S2: ten weak hits are ten texts that a model reads for nothing
+#[test]
+fn where_nothing_answers_the_nearest_three_are_told_in_brief() {
+    let explained = ModelReader { explain: true, ..ModelReader::default() };
+    for (level, first) in [
+        ("nothing", "Nothing here answers this; nearest:"),
+        ("weak", "Nothing here answers this for sure; nearest:"),
+    ] {
+        let mut found = prose(10).found();
+        found.answerable =
+            Some(AnswerableView { level: level.to_owned(), ..AnswerableView::default() });
+        for answer in [model::found, model::found_by_rank] {
+            let answer_now = answer(&found, &ModelReader::default());
+            assert!(answer_now.text.contains(first), "{}", answer_now.text);
+            let hits = answer_now.structured["hits"].as_array().unwrap();
+            assert_eq!(hits.len(), 3);
+            assert!(answer_now.tokens() <= 400, "{}", answer_now.text);
+            let notes = json!(answer_now.structured["notes"]).to_string();
+            for said in [&answer_now.text, &notes] {
+                assert!(said.contains("7 farther ones left out (explain: true)"), "{said}");
+            }
+            let all = answer(&found, &explained).structured["hits"].as_array().unwrap().len();
+            assert!(all > 3, "{all}");
+        }
+    }
+}
+
+// serving S2: neither is what cannot answer told beside what does
+#[test]
+fn beside_an_answer_what_hardly_can_be_one_is_left_out() {
+    let mut found = prose(10).found();
+    found.answerable =
+        Some(AnswerableView { level: "strong".to_owned(), ..AnswerableView::default() });
+    let shown = |found: &SearchAnswer| {
+        let answer = model::found(found, &ModelReader::default());
+        answer.structured["hits"].as_array().unwrap().len()
+    };
+    for (place, hit) in found.hits.iter_mut().enumerate() {
+        hit.relevance = if place < 4 { 200 } else { 4 };
+    }
+    assert_eq!(shown(&found), 4);
+    found.hits.iter_mut().skip(1).for_each(|hit| hit.relevance = 0);
+    assert_eq!(shown(&found), 3);
+    // Where nothing was asked in words, a list is what was asked for.
+    found.answerable = None;
+    assert_eq!(shown(&found), 10);
 }
 
 /// Fields that are there only if there is something to say.

@@ -161,7 +161,8 @@ impl Relevance {
         AnswerEstimate { margin, probability: probability(margin), level }
     }
 
-    /// What the words of a candidate alone say in a small store: one that has all that is asked for answers it.
+    /// What the words of a candidate alone say in a small store: one that has all that is asked for answers it, and one
+    /// that has half of it may.
     fn by_words(signals: &FeatureRow) -> AnswerLevel {
         let (terms, missing) =
             (signals.get(Feature::QuestionTerms), signals.get(Feature::WordsMissing));
@@ -170,6 +171,7 @@ impl Relevance {
             (2.., 0) => AnswerLevel::Strong,
             (1, 0) => AnswerLevel::Likely,
             (3.., 0..) if missing.saturating_mul(3) <= terms => AnswerLevel::Likely,
+            (2.., 0..) if missing.saturating_mul(2) <= terms => AnswerLevel::Weak,
             _ => AnswerLevel::Nothing,
         }
     }
@@ -181,6 +183,10 @@ impl Relevance {
         leader: Option<&FeatureRow>,
     ) -> AnswerEstimate {
         let level = leader.map_or(AnswerLevel::Nothing, Relevance::by_words);
+        if level == AnswerLevel::Weak {
+            // Half of the words do not make it more likely, but are too much to say that nothing answers.
+            return AnswerEstimate { level: estimate.level.max(level), ..estimate };
+        }
         let Some(least) = self.least_of(level).filter(|_| level > estimate.level) else {
             return estimate;
         };
@@ -189,7 +195,8 @@ impl Relevance {
 
     /// The least relevance that a candidate's words give it, in thousandths.
     pub(super) fn least_by_words(&self, signals: &FeatureRow) -> u16 {
-        self.least_of(Relevance::by_words(signals)).map_or(0, probability)
+        let level = Relevance::by_words(signals);
+        self.least_of(level).filter(|_| level > AnswerLevel::Weak).map_or(0, probability)
     }
 
     fn least_of(&self, level: AnswerLevel) -> Option<i64> {
@@ -266,10 +273,10 @@ mod tests {
             row.set(Feature::StoreSize, store);
             row
         };
-        let said = [(1, 0, 16), (2, 0, 16), (2, 1, 16), (3, 1, 80), (4, 2, 80), (0, 0, 16)];
+        let said = [(1, 0, 16), (2, 0, 16), (2, 1, 16), (3, 1, 80), (4, 2, 80), (3, 2, 16)];
         let levels = said
             .map(|(terms, missing, store)| Relevance::by_words(&row(terms, missing, store)).name());
-        assert_eq!(levels, ["likely", "strong", "nothing", "likely", "nothing", "nothing"]);
+        assert_eq!(levels, ["likely", "strong", "weak", "likely", "weak", "nothing"]);
         assert_eq!(Relevance::by_words(&row(2, 0, 112)), AnswerLevel::Nothing);
     }
 

@@ -195,6 +195,10 @@ impl Page<'_> {
 
 /// A memory by its title alone.
 fn titled(brief: &Brief, here: &str) -> String {
+    called(brief, &brief.title, here)
+}
+
+fn called(brief: &Brief, title: &str, here: &str) -> String {
     let project = if brief.project.is_empty() || brief.project == here {
         String::new()
     } else {
@@ -203,16 +207,20 @@ fn titled(brief: &Brief, here: &str) -> String {
     let superseded = if brief.superseded { " (superseded)" } else { "" };
     let mark = mark(&brief.by, brief.author, &[&brief.title, &brief.preview]);
     let mark = mark.map(|mark| format!(" ({mark})")).unwrap_or_default();
-    let (kind, title) = (line(&brief.kind), line(&brief.title));
+    let (kind, title) = (line(&brief.kind), line(title));
     let when = when(&brief.created_at, brief.happened_at.as_deref());
     format!("- #{} [{kind}] {when} {title}{project}{superseded}{mark}", brief.id)
 }
 
 fn memory(brief: &Brief, here: &str, chars: usize) -> String {
-    let titled = titled(brief, here);
     let said = beyond_title(&brief.title, &brief.preview);
+    let bare = brief.title.trim().trim_end_matches(['…', '.']);
+    let (titled, said_chars) = (titled(brief, here), said.chars().count());
     if said.is_empty() || said == brief.title {
         titled
+    } else if !bare.is_empty() && said.starts_with(bare) && said_chars > bare.chars().count() {
+        // A title that is the beginning of the text is not said twice.
+        called(brief, &beginning(&said, chars.max(bare.chars().count())), here)
     } else {
         format!("{titled}: {}", line(&beginning(&said, chars)))
     }
@@ -240,4 +248,29 @@ fn session(session: &SessionView, here: &str) -> String {
 fn prompt(prompt: &PromptView) -> String {
     let day = when(&prompt.created_at, None);
     format!("- {day}: {}", line(&beginning(&prompt.content, PROMPT_CHARS)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_that_begins_the_text_is_not_said_twice() {
+        let told = |title: &str, preview: &str| {
+            let brief = Brief {
+                id: 7,
+                title: title.to_owned(),
+                kind: "manual".to_owned(),
+                created_at: "2026-01-02T03:04:05.000Z".to_owned(),
+                preview: preview.to_owned(),
+                ..Brief::default()
+            };
+            memory(&brief, "", 200)
+        };
+        let cut =
+            told("Deploys go out on Fridays because…", "Deploys go out on Fridays because of ops.");
+        assert_eq!(cut, "- #7 [manual] 2026-01-02 Deploys go out on Fridays because of ops.");
+        assert_eq!(told("Use tabs", "Use tabs."), "- #7 [manual] 2026-01-02 Use tabs.");
+        assert_eq!(told("Tabs", "Indent so."), "- #7 [manual] 2026-01-02 Tabs: Indent so.");
+    }
 }

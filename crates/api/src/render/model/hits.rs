@@ -1,7 +1,7 @@
 //! What a search found: titles and previews, as long as the reader has room for.
 //!
-//! What must stay true: where nothing answers, that is said first; previews get shorter before hits are left out, and
-//! hits that are left out are counted.
+//! What must stay true: where nothing answers, that is said first, and the nearest few follow in brief; previews get
+//! shorter before hits are left out, and hits that are left out are counted.
 
 use std::fmt::Write as _;
 
@@ -20,8 +20,11 @@ const ECHO_CHARS: usize = 200;
 const PREVIEW_CHARS: [usize; 11] = [300, 240, 200, 170, 140, 115, 90, 70, 50, 25, 0];
 /// Characters of a preview beside a rank, at most.
 const RANKED_PREVIEW_CHARS: usize = 120;
+/// Characters of a preview of what is nearest where nothing answers, at most.
+const NEAREST_PREVIEW_CHARS: usize = 90;
 /// Said first where nothing answers.
 const NOTHING: &str = "Nothing here answers this; nearest:";
+const NOTHING_SURE: &str = "Nothing here answers this for sure; nearest:";
 const NOTHING_WORDED: &str =
     "Nothing here answers this: no memory has a word of the question; nearest in meaning:";
 const BY_MEANING: &str = "no memory has a word of the question; these are nearest in meaning";
@@ -66,8 +69,12 @@ fn fitting(found: &SearchAnswer, reader: &ModelReader, shape: Shape) -> AnswerFo
     if found.hits.is_empty() {
         return nothing_found(found, shape);
     }
-    let longest = if shape == Shape::Ranked { RANKED_PREVIEW_CHARS } else { PREVIEW_CHARS[0] };
-    let all = found.hits.len();
+    let longest = match shape {
+        _ if found.is_unanswered() && !reader.explain => NEAREST_PREVIEW_CHARS,
+        Shape::Ranked => RANKED_PREVIEW_CHARS,
+        Shape::Plain => PREVIEW_CHARS[0],
+    };
+    let all = found.worth_showing(reader.explain);
     let shorter = PREVIEW_CHARS.into_iter().filter(|chars| *chars <= longest).map(|c| (all, c));
     let fewer = (0..all).rev().map(|kept| (kept, 0));
     let ways = shorter.chain(fewer).map(|(kept, chars)| shown(found, reader, shape, kept, chars));
@@ -98,15 +105,16 @@ fn shown(
     chars: usize,
 ) -> AnswerForModel {
     let first = unanswered(found);
-    let count = found.hits.len();
+    let worth = found.worth_showing(reader.explain);
+    let all = found.hits.len();
     let mut text = match (shape, first) {
         (Shape::Ranked, _) => {
             let (query, mode) = (echoed(&found.query), &found.mode);
             let first = first.map(|note| format!("{note}\n")).unwrap_or_default();
-            format!("Search results for \"{query}\" [{mode}] ({count} found):\n{first}")
+            format!("Search results for \"{query}\" [{mode}] ({worth} found):\n{first}")
         }
         (Shape::Plain, Some(note)) => format!("{note}\n"),
-        (Shape::Plain, None) => format!("Found {count} memories:\n"),
+        (Shape::Plain, None) => format!("Found {worth} memories:\n"),
     };
     let mut hits = Vec::new();
     let mut is_cut = false;
@@ -118,13 +126,17 @@ fn shown(
         text.push_str(&hit_text(hit, reader, &preview, &place));
         hits.push(Value::Object(hit_fields(hit, reader, preview, &place)));
     }
-    let left_out = (kept < count)
-        .then(|| format!("{} more hits did not fit; a larger max_tokens shows them", count - kept));
-    let rest = (is_cut && reader.has("mem_get_observation"))
+    let left_out = (kept < worth)
+        .then(|| format!("{} more hits did not fit; a larger max_tokens shows them", worth - kept));
+    let farther =
+        (worth < all).then(|| format!("{} farther ones left out (explain: true)", all - worth));
+    // What does not answer needs no advice on how to read more of it.
+    let rest = (is_cut && first.is_none() && reader.has("mem_get_observation"))
         .then(|| "previews are cut; mem_get_observation(id) has the rest".to_owned());
     let meaning = (first.is_none() && by_meaning_alone(found)).then(|| BY_MEANING.to_owned());
     let away = found.put_away_note();
-    let said = [found.note.clone(), meaning, left_out, found.elsewhere.clone(), away, rest];
+    let said =
+        [found.note.clone(), meaning, left_out, farther, found.elsewhere.clone(), away, rest];
     let said: Vec<String> = said.into_iter().flatten().map(|note| line(&note)).collect();
     for note in &said {
         write!(text, "\nNote: {note}").expect("a String takes any text");
@@ -249,10 +261,11 @@ fn rounded(number: f64) -> f64 {
 /// What is said first if nothing that was found answers.
 fn unanswered(found: &SearchAnswer) -> Option<&'static str> {
     let level = found.answerable.as_ref().map(|answerable| answerable.level.as_str())?;
-    match (matches!(level, "nothing" | "weak"), by_meaning_alone(found)) {
+    match (found.is_unanswered(), by_meaning_alone(found)) {
         (false, _) => None,
-        (true, false) => Some(NOTHING),
         (true, true) => Some(NOTHING_WORDED),
+        (true, false) if level == "weak" => Some(NOTHING_SURE),
+        (true, false) => Some(NOTHING),
     }
 }
 

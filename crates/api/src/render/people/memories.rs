@@ -24,15 +24,20 @@ pub enum HitDetail {
 /// What a search found. Why a model was not asked is no part of it: it is said beside the data.
 pub fn found(answer: &SearchAnswer, detail: HitDetail) -> String {
     let mut text = String::new();
-    let is_nothing = answer.answerable.as_ref().is_some_and(|it| it.level == "nothing");
-    match (answer.hits.is_empty(), is_nothing) {
+    match (answer.hits.is_empty(), answer.is_unanswered()) {
         (true, _) => text.push_str("no memory was found\n"),
         (false, true) => text.push_str("nothing here seems to answer this; nearest:\n"),
         (false, false) => {}
     }
-    text.extend(answer.hits.iter().map(|hit| one_hit(hit, detail)));
+    let worth = answer.worth_showing(detail == HitDetail::Explained);
+    text.extend(answer.hits.iter().take(worth).map(|hit| one_hit(hit, detail)));
     if !answer.hits.is_empty() {
-        writeln!(text, "{} of {} candidates", answer.hits.len(), answer.candidates)
+        writeln!(text, "{worth} of {} candidates", answer.candidates)
+            .expect("a String takes any text");
+    }
+    if worth < answer.hits.len() {
+        let farther = answer.hits.len() - worth;
+        writeln!(text, "{farther} farther ones are left out; --explain shows them")
             .expect("a String takes any text");
     }
     if let Some(said) = answer.put_away_note() {
