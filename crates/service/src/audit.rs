@@ -95,7 +95,7 @@ impl Service {
             outcome => outcome?,
         }
         let (_, reading) = self.reading(caller)?;
-        let project = request.project.as_deref().and_then(|name| self.named(&caller.actor, name));
+        let project = self.read_project(caller, request.project.as_deref(), false);
         let (examined, next) = in_sight(&reading, project.as_deref(), request.before, now)?;
         let mut findings = Findings { limit, found: BTreeMap::new() };
         self.prompts_repeated(caller, &reading, &examined, &mut findings)?;
@@ -103,7 +103,7 @@ impl Service {
         let same = copies(&examined, &mut findings);
         contradictions(&reading, &examined, now, &mut findings)?;
         let compared = neighbours(&reading, &examined, &same, now, &mut findings)?;
-        if request.project.is_none() {
+        if project.is_none() {
             project_names(&examined, &mut findings);
         }
         let shown = findings.found.into_iter().map(|(problem, (count, examples))| FindingView {

@@ -19,7 +19,7 @@ use crate::parse::from_ppm;
 impl Service {
     pub fn bundle(&self, caller: &Caller, request: BundleRequest) -> Result<BundleAnswer> {
         let mut query = ContextQuery::new(caller.now()?);
-        query.project = request.project.as_deref().and_then(|name| self.named(&caller.actor, name));
+        query.project = self.read_project(caller, request.project.as_deref(), false);
         query.session.clone_from(&request.session_id);
         query.tags.clone_from(&request.tags);
         let types = request.memory_types.iter().map(|name| MemoryType::parse(name));

@@ -106,7 +106,7 @@ impl Service {
         look: &mut dyn FnMut(&Head) -> kernel::Result<()>,
     ) -> Result<()> {
         let view = access.reading.view();
-        let project = project.and_then(|name| self.named(&caller.actor, name));
+        let project = self.read_project(caller, project, false);
         let indexes: Vec<Index> = match &project {
             Some(project) => vec![keys::by_project(project)],
             None => MemoryType::ALL.iter().map(|t| keys::by_type(*t)).collect(),

@@ -9,10 +9,10 @@ use kernel::command::{Command, PromptDraft};
 use kernel::keys;
 use kernel::store::{KeyRange, View};
 
-use crate::Service;
 use crate::caller::Caller;
 use crate::error::{Error, Result};
 use crate::read::memory_id;
+use crate::{Service, wording};
 use intake::cleaner::IntakeCleaner;
 use intake::project::alias::Aliases;
 
@@ -71,14 +71,14 @@ impl Service {
         let (_, reading) = self.reading(caller)?;
         let view = reading.view();
         let limit = request.limit.unwrap_or(20).min(PROMPTS_MAX);
-        let project = request.project.as_deref().and_then(|name| self.named(&caller.actor, name));
+        let project = self.read_project(caller, request.project.as_deref(), false);
+        let is_any = request.project.as_deref().is_none_or(wording::is_every_project);
         let wanted_words = request.query.as_deref().map(str::to_lowercase);
         let (mut prompts, mut total) = (Vec::new(), 0);
         let aliases = self.known_aliases(&caller.actor);
         for seq in prompt_numbers(&view)? {
             let Some(shown) = prompt_view(&view, &aliases, seq)? else { continue };
-            let wanted = (request.project.is_none()
-                || project.as_deref().unwrap_or("") == shown.project)
+            let wanted = (is_any || project.as_deref().unwrap_or("") == shown.project)
                 && request.session_id.as_ref().is_none_or(|id| *id == shown.session_id)
                 && wanted_words
                     .as_ref()

@@ -92,7 +92,8 @@ impl Service {
         let access = self.access(caller, Permission::Find, &request)?;
         let reading = &access.reading;
         let view = reading.view();
-        let project = request.project.as_deref().map(|name| {
+        let named = request.project.as_deref().filter(|name| !wording::is_every_project(name));
+        let project = named.map(|name| {
             self.named(&caller.actor, name).ok_or_else(|| Error::invalid("project", "is empty"))
         });
         let project = project.transpose()?;

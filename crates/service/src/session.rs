@@ -1,6 +1,7 @@
 //! Sessions: the frame around an agent's work. Starting twice is no error; saves find the session they belong to.
 
 use api::ErrorCode;
+use api::author::Author;
 use api::save::{SaveAnswer, SaveRequest};
 use api::session::{
     SESSIONS_MAX, SessionEndRequest, SessionGetRequest, SessionListAnswer, SessionListRequest,
@@ -8,14 +9,14 @@ use api::session::{
 };
 use kernel::Cortex;
 use kernel::command::{Command, SessionClose, SessionDraft};
-use kernel::memory::{Millis, Session};
+use kernel::memory::{MemoryId, Millis, Session};
 use kernel::store::View;
 
 use crate::caller::Caller;
 use crate::default_session::default_id;
 use crate::error::{Error, Result};
 use crate::journal_tail::each_session;
-use crate::{ActorState, Service};
+use crate::{ActorState, Service, views, wording};
 use intake::cleaner::IntakeCleaner;
 use intake::project::alias::Aliases;
 
@@ -78,13 +79,14 @@ impl Service {
     ) -> Result<SessionListAnswer> {
         let (_, reading) = self.reading(caller)?;
         let view = reading.view();
-        let project = request.project.as_deref().and_then(|name| self.named(&caller.actor, name));
+        let project = self.read_project(caller, request.project.as_deref(), false);
+        let is_any = request.project.as_deref().is_none_or(wording::is_every_project);
         let mut found: Vec<Session> = Vec::new();
         let aliases = self.known_aliases(&caller.actor);
         each_session(&view, &mut |session| {
             let its = aliases.of(session.project.as_deref());
-            let wanted = (request.project.is_none() || its == project.as_deref())
-                && !(request.live && session.ended.is_some());
+            let wanted =
+                (is_any || its == project.as_deref()) && !(request.live && session.ended.is_some());
             if wanted {
                 found.push(session);
             }
@@ -188,6 +190,14 @@ impl Service {
     }
 }
 
+/// When an imported memory was made: its session is as old, whenever the journal heard of it.
+fn of_origin(view: &View<'_>, id: MemoryId) -> Result<Option<Millis>> {
+    let head = view.required_head(id)?;
+    let version = view.required_version(id, head.version)?;
+    let is_imported = views::author(&version) == Author::Import;
+    Ok(if is_imported { Some(views::when_happened(view, &head)?) } else { None })
+}
+
 /// A session under the name that its project has now.
 pub(super) fn shown(
     view: &View<'_>,
@@ -199,20 +209,25 @@ pub(super) fn shown(
         Some(seq) => view.sealed(seq)?.map(|sealed| sealed.open_note()).transpose()?,
         None => None,
     };
-    let (mut memories, mut newest) = (0, None);
+    let (mut memories, mut oldest, mut newest) = (0, None, None);
     view.scan_index(&kernel::keys::by_session(&session.id), None, false, &mut |id| {
         memories += 1;
+        oldest = oldest.or(Some(id));
         newest = Some(id);
         Ok(std::ops::ControlFlow::Continue(()))
     })?;
+    let started = match oldest {
+        Some(oldest) => session.started.min(of_origin(view, oldest)?.unwrap_or(session.started)),
+        None => session.started,
+    };
     let newest = newest.map(|id| view.required_head(id)).transpose()?;
     Ok(SessionView {
         id: session.id,
         project: aliases.of(session.project.as_deref()).unwrap_or_default().to_owned(),
         directory: session.directory.unwrap_or_default(),
         agent: session.agent,
-        started_at: session.started.rfc3339(),
-        ended_at: session.ended.map(kernel::memory::Millis::rfc3339),
+        started_at: started.rfc3339(),
+        ended_at: session.ended.map(Millis::rfc3339),
         summary: summary.map(|note| note.text),
         memories,
         last_saved_at: newest.map(|head| head.created.rfc3339()),

@@ -113,7 +113,7 @@ impl Service {
             })
         };
         let kind = request.kind.as_ref().map(kind).transpose()?;
-        let project = request.project.as_deref().and_then(|name| self.named(&caller.actor, name));
+        let project = self.read_project(caller, request.project.as_deref(), false);
         let access = self.access(caller, Permission::Find, &request)?;
         let (gate, now) = (access.gate(), caller.now()?);
         let listed = rows::list(&access.reading, gate, kind, project.as_deref(), now)?;

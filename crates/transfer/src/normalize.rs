@@ -183,9 +183,12 @@ impl Normalizer<'_> {
         let project = self.project_of(record.project.as_ref());
         let directory = record.directory.as_deref().and_then(clean::field);
         let agent = record.agent.as_deref().and_then(clean::name);
-        let start = Step::SessionStart { session: session.clone(), project, directory, agent };
+        let ends = record.ended.is_some() || record.summary.is_some();
+        let is_past = !self.verbatim && !ends;
+        let start =
+            Step::SessionStart { session: session.clone(), project, directory, agent, is_past };
         self.staging.push(record.started, what, &start)?;
-        if record.ended.is_some() || record.summary.is_some() {
+        if ends {
             let summary = record.summary.map(|text| self.redacted(&text.replace('\0', "")));
             if summary.as_ref().is_some_and(|text| text.len() > CONTENT_BYTES_MAX) {
                 self.skip(what, too_large("the summary"));

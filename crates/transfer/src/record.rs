@@ -139,6 +139,8 @@ pub(super) enum Step {
         project: Option<String>,
         directory: Option<String>,
         agent: Option<String>,
+        /// True: whoever kept it never said that it ended. It does not go on here.
+        is_past: bool,
     },
     /// The first version of a memory, with its head.
     First {

@@ -241,6 +241,33 @@ INSERT INTO importance_scores VALUES (1, 1.5, 7, '2026-01-05 00:00:00', NULL), (
     assert_eq!(titled(&self::memories(&home), "One")["accesses"], 7);
 }
 
+// serving S29, S32: a session that another tool never closed is one of the past, with its own date
+#[test]
+fn what_is_saved_after_an_import_belongs_to_no_imported_session() {
+    let home = Home::new();
+    home.run(&["save", "Before all", "There was a home before.", "--project", "demo"]).ok();
+    let (path, db) = sources::database(home.path(), "cortex.db", GO_CORTEX);
+    db.execute_batch(
+        "
+INSERT INTO sessions VALUES ('s', 'demo', '/src', '2026-01-01 00:00:00', NULL, NULL);
+INSERT INTO observations (session_id, type, title, content, project, created_at, updated_at) VALUES
+  ('s', 'decision', 'One', 'first', 'demo', '2026-01-01 01:00:00', '2026-01-01 01:00:00');
+",
+    )
+    .unwrap();
+    for _ in 0..2 {
+        import(&home, &path, &[]);
+        let saved = home.run(&["save", "Later", "Of today.", "--project", "demo", "--json"]).ok();
+        assert_eq!(saved.json()["session_id"], "", "{saved:?}");
+    }
+    let listed = home.run(&["sessions", "--project", "all", "--json"]).ok().json();
+    let session = &listed["sessions"][0];
+    assert!(session["ended_at"].is_string(), "{session}");
+    assert_eq!(session["started_at"], "2026-01-01T01:00:00.000Z", "{session}");
+    let all = home.run(&["list", "--project", "all", "--json"]).ok().json();
+    assert_eq!(all["total"], 3, "all means every project: {all}");
+}
+
 #[test]
 fn claude_mem_arrives_with_summaries_prompts_and_rules() {
     let home = Home::new();

@@ -135,14 +135,14 @@ impl<'h> ImportWriter<'h> {
 
     fn step(&mut self, staged: &StagedStep) -> Result<()> {
         match &staged.step {
-            Step::SessionStart { session, project, directory, agent } => {
+            Step::SessionStart { session, project, directory, agent, is_past } => {
                 let draft = SessionDraft {
                     session: session.clone(),
                     project: project.clone(),
                     directory: directory.clone(),
                     agent: agent.clone(),
                 };
-                self.session_start(staged, draft)
+                self.session_start(staged, draft, *is_past)
             }
             Step::First { origin, head, early, frozen, is_copy, version } => {
                 let late_head = if *early { Some(head.early()) } else { None };

@@ -50,14 +50,26 @@ impl ImportWriter<'_> {
         self.staging.is_planned(&self.origin_of(name)?)
     }
 
-    pub(super) fn session_start(&mut self, staged: &StagedStep, draft: SessionDraft) -> Result<()> {
+    /// A session of the past ends where it begins, so that no save of today becomes part of it.
+    pub(super) fn session_start(
+        &mut self,
+        staged: &StagedStep,
+        draft: SessionDraft,
+        is_past: bool,
+    ) -> Result<()> {
         let there = self.reading.view().session(&draft.session)?.is_some();
         if there || !self.sessions.insert(draft.session.clone()) {
             self.report.sessions.unchanged += 1;
             return Ok(());
         }
         let effect = Effect::Session { dated: staged.at.is_some() };
-        self.push(staged, Command::SessionStart(draft), None, None, effect)
+        let session = draft.session.clone();
+        self.push(staged, Command::SessionStart(draft), None, None, effect)?;
+        if !is_past || self.dry {
+            return Ok(());
+        }
+        let close = SessionClose { session, summary: None, salt: (self.salt)()? };
+        self.push(staged, Command::SessionEnd(close), None, None, Effect::SessionEnd)
     }
 
     pub(super) fn session_end(
