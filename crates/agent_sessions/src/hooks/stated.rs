@@ -57,6 +57,7 @@ static PASSING: LazyLock<Regex> = LazyLock::new(|| {
         r"|\b(?:in|for) this (?:function|method|class|component|case)\b",
         r"|\b(?:in dieser|für diese) (?:funktion|methode|klasse)\b|\ben est[ae] (?:función|método|clase)\b",
         r"|\bdans cette (?:fonction|méthode|classe)\b|这个(?:函数|方法|类|组件)",
+        r"|\bon n['’](?:a|avait|est|était|aura) jamais\b|^nie wieder so\b",
     ))
 });
 
@@ -64,11 +65,12 @@ static PASSING: LazyLock<Regex> = LazyLock::new(|| {
 static NARRATES: LazyLock<Regex> = LazyLock::new(|| {
     regex(concat!(
         r"(?i)^(?:from now on|from here on(?: out)?|going forward|in (?:the )?future),? (?:the|this|",
-        r"that|it|there|users?|clients?|customers?)\b",
+        r"that|it|there|users?|clients?|customers?|versions?|releases?|updates?)\b",
         r"|^(?:in zukunft|zukünftig|künftig|ab (?:jetzt|sofort)),? (?:wird|werden|ist|sind|kommt|",
         r"kommen|gibt|kann)\b|\bimmer (?:noch|wieder|mehr|öfter|länger|wenn)\b",
         r"|^(?:en el futuro|en adelante|a partir de ahora|de ahora en adelante),? (?:se|est[ea]|el|la|los|las)\b",
-        r"|^(?:à l'avenir|désormais|dorénavant|à partir de maintenant),? (?:ce|cette|ces|le|la|les|il|elle)\b",
+        r"|^(?:à l'avenir|désormais|dorénavant|à partir de maintenant),? (?:(?:ce|cette|ces|le|la|les|il|",
+        r"elle)\b|l['’])",
         r"|^(?:总是|始终|永远)(?:报|失败|出|卡|在|是|有|显示|返回|崩|提示|加载)",
     ))
 });
@@ -157,6 +159,10 @@ static PHRASES: LazyLock<Vec<Phrase>> = LazyLock::new(|| {
             r"log|test|format|squash|rebase|review|release|tag|add|call|store|edit|touch|import|mock|",
             r"ship|skip|hardcode|allow|rely|expose|send)\b",
         ),
+        concat!(
+            r"^whenever you (?:add|change|touch|edit|rename|remove|delete|update|create|fix|move)\b[^,]{2,60}, ",
+            r"(?:please )?(?:also )?(?:add|update|run|bump|write|regenerate|rebuild|check|make|put|tell|ask|use)\b",
+        ),
         r"^(?:make sure|be sure|take care)(?: to| that)?(?: you| we)? (?:always|never)\b",
         r"^i(?:'d| would)? (?:want|like|need|expect) you to (?:always|never)\b|^i always want\b|^i never want\b",
         concat!(
@@ -187,7 +193,7 @@ static PHRASES: LazyLock<Vec<Phrase>> = LazyLock::new(|| {
         concat!(
             r"^(?:bitte )?(?:benutz|verwend|nutz|nimm|schreib|führ|mach|lass|test|push|commit|start|",
             r"halt|speicher|formatier|prüf|frag|antwort|nenn|leg|lösch|änder|setz|gib|erstell|",
-            r"aktualisier|merge|deploy|bau|ruf|fass)\p{L}* (?:\S+ ){0,5}?(?:immer|niemals|nie|stets)\b",
+            r"aktualisier|merge|deploy|bau|ruf|fass)\p{L}* (?:[^\s,]+ ){0,5}?(?:immer|niemals|nie|stets)\b",
         ),
         r"^(?:immer|niemals|nie|stets) .*\p{L}(?:en|ern|eln)[.!]?$",
         concat!(
