@@ -12,6 +12,7 @@ mod logging;
 mod terminal;
 mod usage;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches as _, Parser, Subcommand};
@@ -212,13 +213,48 @@ pub fn main() -> ExitCode {
 }
 
 /// The command line as it was typed. The help of the whole is ours: a list of all commands is no help.
-fn parsed(arguments: impl Iterator<Item = std::ffi::OsString>) -> Result<Cli, clap::Error> {
+fn parsed(arguments: impl Iterator<Item = OsString>) -> Result<Cli, clap::Error> {
+    let arguments: Vec<OsString> = arguments.collect();
+    if let Some(cli) = hook_alone(&arguments) {
+        return Ok(cli);
+    }
+    let mut command = Cli::command();
+    if let Ok(matches) = command.try_get_matches_from_mut(&arguments) {
+        return Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command));
+    }
+    // Only who asks for help, or needs some, waits for it to be made.
     let mut cli = Cli::command();
     cli.build();
     let first = help::everyday(&cli);
     let mut command = Cli::command().override_help(first);
-    let matches = command.try_get_matches_from_mut(arguments)?;
+    let matches = command.try_get_matches_from_mut(&arguments)?;
     Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
+/// `cortex hook` as if there were no other command. Agents start one at every prompt and every edit, and the table of
+/// all commands costs more than what a hook does.
+#[derive(Parser, Debug)]
+#[command(name = "cortex")]
+struct HookLine {
+    #[command(flatten)]
+    globals: GlobalArgs,
+    #[command(subcommand)]
+    command: HookOnly,
+}
+
+#[derive(Subcommand, Debug)]
+enum HookOnly {
+    Hook(hook::HookArgs),
+}
+
+/// The command line of a hook, if it is one without a mistake.
+fn hook_alone(arguments: &[OsString]) -> Option<Cli> {
+    if !arguments.iter().any(|word| word == "hook") {
+        return None;
+    }
+    let HookLine { globals, command: HookOnly::Hook(args) } =
+        HookLine::try_parse_from(arguments).ok()?;
+    Some(Cli { globals, command: Command::Local(LocalCommand::Hook(args)) })
 }
 
 /// A daemon logs; other commands do if they are asked to.
@@ -490,6 +526,28 @@ mod tests {
             let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
             assert!(help.contains("Examples:") || name == "help", "{name} has no example");
             assert!(command.get_about().is_some(), "{name} says nothing about itself");
+        }
+    }
+
+    // serving S7
+    #[test]
+    fn a_hook_is_read_alone_as_among_all_commands() {
+        let words = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>();
+        for line in [
+            "cortex hook session-start",
+            "cortex hook prompt-submit --agent codex",
+            "cortex --home /a --by ada hook stop --agent=gemini-cli --json",
+            "cortex hook pre-tool --wait 3",
+        ] {
+            let alone = hook_alone(&words(line));
+            let among = Cli::try_parse_from(words(line)).ok();
+            assert!(alone.is_some(), "{line}");
+            assert_eq!(format!("{alone:?}"), format!("{among:?}"), "{line}");
+        }
+        for line in
+            ["cortex hook", "cortex hook nothing", "cortex search hook", "cortex hook --help"]
+        {
+            assert!(hook_alone(&words(line)).is_none(), "{line}");
         }
     }
 }

@@ -170,7 +170,9 @@ fn init_connects_what_is_there_tries_it_and_takes_it_back() {
                   \"text\":\"The retry queue drops them after a minute.\"}]}}\n";
     fs::write(claude.join("projects/-src-web/s9.jsonl"), record).unwrap();
     let before = fs::read_to_string(&settings).unwrap();
+    let there = files(&home);
     let plan = run(&home, &["init", "--dry-run"]).ok().out;
+    assert_eq!(files(&home), there, "a plan leaves nothing behind");
     assert!(plan.contains("claude-code     ~/.claude.json, ~/.claude/settings.json"), "{plan}");
     assert!(plan.contains("Not installed, left alone: codex, gemini-cli"), "{plan}");
     assert!(plan.lines().count() <= 6, "one glance: {plan}");

@@ -16,6 +16,8 @@ const SHOWN_CHARS: usize = 300;
 const QUESTION_CHARS: usize = 120;
 /// Words below which a prompt asks nothing.
 const QUESTION_WORDS_MIN: usize = 4;
+/// Newest memories whose titles are tried, where no session asked anything.
+const NEWEST_TRIED: &str = "10";
 /// Newest sessions that are looked at for a question.
 const SESSIONS_TRIED: usize = 10;
 
@@ -50,8 +52,21 @@ impl Myself {
         serde_json::from_str(said.lines().next().unwrap_or("{}")).map_err(|error| error.to_string())
     }
 
-    /// What agents wrote that was not read yet.
+    /// What agents wrote that was not read yet. A plan leaves nothing behind: where there is no home yet, it is asked
+    /// in one that is gone afterwards.
     pub(super) fn histories(&self) -> Result<Vec<AgentHistory>, String> {
+        let aside = std::env::temp_dir().join(format!("cortex-plan-{}", std::process::id()));
+        let is_home = ["actors", "cortex.toml"].iter().any(|part| self.home.join(part).exists());
+        if is_home || std::fs::create_dir(&aside).is_err() {
+            return self.unread();
+        }
+        let found = Myself { home: aside.clone(), cwd: self.cwd.clone(), wait: self.wait }.unread();
+        // What cannot be removed lies where the system tidies up.
+        let _ = std::fs::remove_dir_all(&aside);
+        found
+    }
+
+    fn unread(&self) -> Result<Vec<AgentHistory>, String> {
         let answer = self.ask(&["past", "read", "--dry-run"])?;
         let agents = answer["agents"].as_object().cloned().unwrap_or_default();
         let number = |value: &Value| value.as_u64().unwrap_or_default();
@@ -79,9 +94,12 @@ impl Myself {
         let sessions = self.ask(&["past", "sessions"]).unwrap_or_default();
         let sessions = sessions["sessions"].as_array().cloned().unwrap_or_default();
         let asked = sessions.iter().take(SESSIONS_TRIED).filter_map(|one| self.asked_in(one));
-        let newest = self.ask(&["list", "--limit", "1"]).unwrap_or_default();
-        let newest = newest["memories"][0]["title"].as_str().map(str::to_owned);
-        asked.chain(newest).find_map(|question| {
+        let newest = self.ask(&["list", "--limit", NEWEST_TRIED]).unwrap_or_default();
+        let newest = newest["memories"].as_array().cloned().unwrap_or_default();
+        // What a session is called says nothing of what was learned in it.
+        let titles = newest.iter().filter(|memory| memory["memory_type"] != "Event");
+        let titles = titles.filter_map(|memory| memory["title"].as_str().map(str::to_owned));
+        asked.chain(titles).find_map(|question| {
             let question = first_chars(&question, QUESTION_CHARS);
             let answer = self.answer_to(&question)?;
             Some((question, first_chars(&answer, SHOWN_CHARS)))
