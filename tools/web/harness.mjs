@@ -4,7 +4,7 @@
 // the link of `cortex open --print` is used, as a person would.
 
 import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,13 +29,17 @@ export async function freePort() {
   return typeof address === 'object' && address ? address.port : 0;
 }
 
-/** A daemon with an empty home. CORTEX_WEB_URL names one that runs already, which is then used as it is. */
-export async function startDaemon() {
+/**
+ * A daemon with an empty home. CORTEX_WEB_URL names one that runs already, which is then used as it is.
+ * @param {string} [settings] what its cortex.toml says
+ */
+export async function startDaemon(settings = '') {
   const given = process.env.CORTEX_WEB_URL;
   if (given) return daemon(given, given, '', async () => {});
   const binary = process.env.CORTEX_BIN;
   if (!binary) throw new Error('CORTEX_BIN must name the program');
   const home = mkdtempSync(join(tmpdir(), 'cortex-web-'));
+  if (settings) writeFileSync(join(home, 'cortex.toml'), settings);
   const port = await freePort();
   const env = { ...process.env, CORTEX_HOME: home, CORTEX_PORT: String(port), HOME: home };
   const child = spawn(binary, ['serve'], { env, cwd: home, stdio: ['ignore', 'ignore', 'inherit'] });

@@ -11,7 +11,7 @@ import { openBrowser, startDaemon } from './harness.mjs';
 import { writeSessions } from './past_seed.mjs';
 import { seed } from './seed.mjs';
 
-const PAGES = ['/', '/memories', '/search?q=why+is+the+import+slow', '/live', '/chat', '/context', '/sessions', '/past', '/past/claude-code%3Aslow-import', '/told', '/timeline', '/projects', '/entities', '/graph', '/lab?q=import', '/journal', '/mind', '/audit', '/runs', '/budget', '/ask', '/access', '/settings', '/transfer', '/docs', '/new'];
+const PAGES = ['/', '/memories', '/search?q=why+is+the+import+slow', '/live', '/chat', '/context', '/sessions', '/past', '/past/claude-code%3Aslow-import', '/told', '/timeline', '/projects', '/entities', '/graph', '/lab?q=import', '/journal', '/mind', '/audit', '/runs', '/budget', '/ask', '/access', '/settings', '/transfer', '/docs', '/log', '/talents/default', '/context?when=task&q=import', '/new'];
 
 const [first, folder] = process.argv.slice(2);
 if (!first) throw new Error('name the file, or --all and a folder');

@@ -69,6 +69,9 @@ pub struct HookRequest {
     pub transcript: Option<String>,
     /// `CORTEX_*` variables of the agent, which override settings.
     pub variables: BTreeMap<String, String>,
+    /// Only says what a session that begins now would be told: nothing is kept, and nobody counts as told.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub preview: bool,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
@@ -78,6 +81,9 @@ pub struct HookAnswer {
     pub context: Option<String>,
     /// The memories that it tells of.
     pub memories: Vec<u64>,
+    /// Of a preview: memories that were to be told and did not fit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<u64>,
     /// What it costs, about.
     pub tokens: usize,
     /// Memories that were made or changed by capture.

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::change_many::ChangeManyRequest;
+
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MergeRequest {
@@ -20,6 +22,12 @@ pub struct MergeAnswer {
     /// All names that mean this project.
     pub aliases: Vec<String>,
     pub dry_run: bool,
+    /// Names that meant a project of their own until now. To take the merge back, each is separated first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub given_up: Vec<String>,
+    /// The requests that then move the memories back.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub undo: Vec<ChangeManyRequest>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]

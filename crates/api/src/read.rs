@@ -58,6 +58,12 @@ pub struct ListRequest {
     /// Only those with this tag.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tag: Option<String>,
+    /// Only those whose current version this one wrote, such as an agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// Only those created at this time or later.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
     /// Only archived ones.
     pub archived: bool,
     /// Only forgotten ones.

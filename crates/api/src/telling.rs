@@ -64,7 +64,7 @@ pub struct TellingView {
     /// Who was told.
     pub by: String,
     pub author: Author,
-    /// The operation that told: search, get, context, bundle …
+    /// The operation that told: search, get, context, bundle …; of a hook its moment: session_start, prompt, tool.
     pub operation: String,
     /// The project that was asked about; empty if all were.
     pub project: String,

@@ -79,6 +79,9 @@ pub struct ImportReport {
     pub tags_left_out: u64,
     pub references_left_out: u64,
     pub skipped: SkipSummary,
+    /// The run by which all of it is taken back (`cortex mind undo`). Absent where the import has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
     /// Where the source breaks off, if it does. What comes before was taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub incomplete: Option<String>,

@@ -261,7 +261,9 @@ fn hook_alone(arguments: &[OsString]) -> Option<Cli> {
 fn start_logging(command: &Command, around: &CommandContext) {
     let wanted = around.variables.get(logging::VARIABLE).map(String::as_str);
     match command {
-        Command::Local(LocalCommand::Serve(args)) => logging::start(args.log_format(), wanted),
+        Command::Local(LocalCommand::Serve(args)) => {
+            logging::start(args.log_format(), wanted, host::log_tail::keep);
+        }
         _ => logging::start_if_wanted(wanted),
     }
 }

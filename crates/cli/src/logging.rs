@@ -1,14 +1,15 @@
 //! Where log lines go, and which.
 //!
 //! A daemon in the background writes JSON lines, which its starter points at `logs/daemon.log`; one in the foreground
-//! writes lines for people on standard error. Other commands log only if `CORTEX_LOG` asks for it. What must stay
-//! true: standard output carries data and never a log line; no secret and no text of a memory is logged at the level
-//! `info` or above.
+//! writes lines for people on standard error. Either way the newest lines are kept for its page. Other commands log
+//! only if `CORTEX_LOG` asks for it. What must stay true: standard output carries data and never a log line; no secret
+//! and no text of a memory is logged at the level `info` or above.
 
 use std::io;
 
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::format::FmtSpan;
+use tracing_subscriber::fmt::writer::MakeWriterExt as _;
 
 /// The variable that says what is logged, like `info` or `daemon=debug,http=warn`.
 pub(crate) const VARIABLE: &str = "CORTEX_LOG";
@@ -29,8 +30,8 @@ pub(crate) enum LogFormat {
     Json,
 }
 
-/// Starts logging as the variable says.
-pub(crate) fn start(format: LogFormat, wanted: Option<&str>) {
+/// Starts logging as the variable says; each line also goes to `keep`.
+pub(crate) fn start(format: LogFormat, wanted: Option<&str>, keep: fn(&str)) {
     let filter = match wanted.map(EnvFilter::try_new) {
         Some(Ok(filter)) => filter,
         None => EnvFilter::new(DEFAULT),
@@ -42,7 +43,7 @@ pub(crate) fn start(format: LogFormat, wanted: Option<&str>) {
     let lines = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_span_events(FmtSpan::NONE)
-        .with_writer(io::stderr);
+        .with_writer(io::stderr.and(move || TailWriter(keep)));
     // Only a second start in one process could fail, and then the first one goes on.
     let _ = match format {
         LogFormat::Text => lines.with_target(false).with_ansi(false).try_init(),
@@ -50,10 +51,24 @@ pub(crate) fn start(format: LogFormat, wanted: Option<&str>) {
     };
 }
 
+/// Keeps each line for the page. A line comes whole.
+struct TailWriter(fn(&str));
+
+impl io::Write for TailWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        (self.0)(&String::from_utf8_lossy(bytes));
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Starts logging for a command that is no daemon: only if somebody asks for it.
 pub(crate) fn start_if_wanted(wanted: Option<&str>) {
     if wanted.is_some() {
-        start(LogFormat::Text, wanted);
+        start(LogFormat::Text, wanted, |_| {});
     }
 }
 

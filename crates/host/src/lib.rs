@@ -9,7 +9,7 @@
 //! - `outputs`: what talents wrote, found apart from memories.
 //! - [`pools`]: places for work that blocks, so that no kind of it can stop another.
 //! - [`run_control`]: how operations start and stop runs without knowing the runner.
-//! - `feed`: what happens to memories, on the bus; what was told to whom.
+//! - `feed`: what happens to memories, on the bus; what was told to whom. [`log_tail`]: the newest lines of the log.
 //! - [`tool_servers`]: tools of other servers that talents may use, and the calls that wait for a person.
 //!
 //! What must stay true: nothing is answered before it is on disk; nothing here accepts a connection or owns a process:
@@ -21,6 +21,7 @@ pub mod dispatch;
 mod feed;
 pub mod handle;
 mod home;
+pub mod log_tail;
 pub mod mind_host;
 pub mod operations;
 mod outputs;

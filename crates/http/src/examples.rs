@@ -76,6 +76,7 @@ pub(super) fn example(operation: &str) -> Option<Value> {
             json!({"from_obs_id": 15, "to_obs_id": 12, "relation_type": "supersedes"})
         }
         "merge_projects" => json!({"from": ["web-app"], "to": "web"}),
+        "separate_project" => json!({"name": "web-app"}),
         "start_session" => json!({"id": "s-2026-11-18", "project": "demo", "agent": "codex"}),
         "end_session" => json!({"summary": "The login works with an empty password."}),
         "summarise_session" => json!({"content": "## Goal\nMend the login.", "project": "demo"}),
@@ -93,6 +94,8 @@ pub(super) fn example(operation: &str) -> Option<Value> {
         "verify_proof" => json!({"proof": "Y29ydGV4…"}),
         "grant_scope" => json!({"name": "reviewer", "operations": ["find", "read"]}),
         "start_run" => json!({"name": "default", "prompt": "What did I decide about the cache?"}),
+        "backup" => json!({"folder": "/home/ada/cortex-backup"}),
+        "edit_talent" => json!({"text": "Be brief.", "dry_run": true}),
         "decide_approval" => json!({"approve": true}),
         "say" => json!({"message": "What did we decide about the cache?"}),
         "branch" => json!({"description": "What would it cost to change that?"}),

@@ -13,12 +13,13 @@ use axum::extract::State;
 use axum::http::{StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use proof::actor::ActorName;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 use tokio::time::timeout;
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
+use crate::input::{Asker, QueryParameters, page};
 use crate::problem::Problem;
 use crate::{App, Reply};
 use api::DEFAULT_ACTOR;
@@ -26,8 +27,13 @@ use api::mind::WarmupView;
 use api::proof::RootRequest;
 use host::Host;
 use host::dispatch::HostOperation as _;
+use host::log_tail::LOG_LINES_MAX;
 use host::pools::WorkKind;
 use service::Caller;
+use service::access::for_owner;
+
+/// Lines of the log in one answer, unless another number is asked for.
+const LOG_LINES_DEFAULT: usize = 200;
 
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Health {
@@ -54,6 +60,41 @@ pub(super) async fn health() -> Response {
 pub(super) struct Pulse {
     /// Always `ok`.
     status: &'static str,
+}
+
+/// The newest lines of the log.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct LogLines {
+    /// The oldest of them first, each as it was written.
+    lines: Vec<String>,
+    /// How many there have been since the daemon began.
+    total: u64,
+}
+
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct LogParameters {
+    /// 1 to 1000; 200 if absent.
+    #[param(minimum = 1, maximum = 1000)]
+    limit: Option<usize>,
+}
+
+/// What the daemon logged since it began, the newest lines of it. No memory's text and no secret is logged. For the
+/// owner.
+#[utoipa::path(
+    get, path = "/api/logs", tag = "system", operation_id = "list_log_lines",
+    params(LogParameters),
+    responses((status = 200, description = "Lines as they were written", body = LogLines)),
+)]
+pub(super) async fn logs(
+    Asker(caller): Asker,
+    QueryParameters(asked): QueryParameters<LogParameters>,
+) -> Reply {
+    for_owner(&caller)?;
+    let limit = page(asked.limit, LOG_LINES_MAX)?.unwrap_or(LOG_LINES_DEFAULT);
+    let (lines, total) = host::log_tail::newest(limit);
+    Ok(Json(LogLines { lines, total }).into_response())
 }
 
 /// Somebody is there, reads and writes. Needs no token, and tells nothing else.

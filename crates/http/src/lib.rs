@@ -9,7 +9,8 @@
 //! - `input`, `problem`: requests into operations, errors into problem details.
 //! - `journal`: what happened and who was told, counts, settings, bulk changes.
 //! - `memories`, `search`, `relations`, `sessions`, `overview`, `proofs`, `transfer`, `past`, `health`: the routes.
-//! - `runs`, `events`: talents, and what happens, as it happens; `run_lookup`: which run a path names.
+//! - `runs`, `events`: talents, and what happens, as it happens; `run_lookup`: which run a path names; `talent_texts`:
+//!   what talents say.
 //! - `document`, `docs`, `examples`: what the routes take and give, as OpenAPI and as a page to read.
 //! - `mind`: bulletin, jobs, undo, budget, admin chat; `pages`: questions that stand; `channels`: conversations.
 //! - `agents`: the tools at `/mcp`.
@@ -51,6 +52,7 @@ mod runs;
 mod scoped;
 mod search;
 mod sessions;
+mod talent_texts;
 mod transfer;
 mod visits;
 
@@ -190,6 +192,7 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(health::alive))
         .routes(routes!(health::ready))
         .routes(routes!(health::metrics))
+        .routes(routes!(health::logs))
         .routes(routes!(docs::document))
         .routes(routes!(memories::list, memories::create))
         .routes(routes!(overview::capture))
@@ -214,12 +217,15 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(relations::score))
         .routes(routes!(relations::recalculate))
         .routes(routes!(overview::context))
+        .routes(routes!(overview::briefing))
+        .routes(routes!(overview::bundle))
         .routes(routes!(overview::timeline))
         .routes(routes!(overview::stats))
         .routes(routes!(overview::audit))
         .routes(routes!(overview::projects))
         .routes(routes!(overview::list_entities))
         .routes(routes!(overview::merge_projects))
+        .routes(routes!(overview::separate_project))
         .routes(routes!(overview::suggest))
         .routes(routes!(journal::journal))
         .routes(routes!(journal::entry))
@@ -241,8 +247,10 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(runs::read, runs::cancel))
         .routes(routes!(events::of_run))
         .routes(routes!(runs::talents))
+        .routes(routes!(talent_texts::read, talent_texts::write))
         .routes(routes!(transfer::export))
         .routes(routes!(transfer::import))
+        .routes(routes!(transfer::backup))
         .routes(routes!(channels::list))
         .routes(routes!(channels::read, channels::remove))
         .routes(routes!(channels::say))

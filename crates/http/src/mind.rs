@@ -219,9 +219,11 @@ pub(super) async fn events(
 pub(super) struct BudgetParameters {
     /// Lines of the ledger; 20 if absent.
     limit: Option<usize>,
+    /// UTC days to look back on, today included; none if absent.
+    days: Option<usize>,
 }
 
-/// What models cost today, and what is left.
+/// What models cost today and on days before, and what is left.
 #[utoipa::path(
     get, path = "/api/budget", tag = "mind", operation_id = "get_budget",
     params(BudgetParameters),
@@ -233,7 +235,8 @@ pub(super) async fn budget(
     QueryParameters(asked): QueryParameters<BudgetParameters>,
 ) -> Reply {
     let limit = page(asked.limit, api::mind::budget::LEDGER_MAX)?;
-    app.reply(caller, BudgetRequest { kill_switch: None, limit }).await
+    let days = page(asked.days, api::mind::budget::DAYS_MAX)?;
+    app.reply(caller, BudgetRequest { kill_switch: None, limit, days }).await
 }
 
 /// Throws the kill switch, or allows models again.

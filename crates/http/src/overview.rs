@@ -6,10 +6,13 @@ use utoipa::IntoParams;
 
 use crate::input::{Asker, Body, QueryParameters, page};
 use crate::{App, Reply};
+use api::Error;
 use api::audit::{AuditAnswer, AuditRequest, EXAMPLES_MAX};
+use api::bundle::{BundleAnswer, BundleRequest};
 use api::capture::{CaptureAnswer, CaptureRequest, SuggestAnswer, SuggestRequest};
 use api::context::{ContextAnswer, ContextRequest, LIMIT_MAX};
-use api::projects::{MergeAnswer, MergeRequest};
+use api::hook::{HookAnswer, HookMoment, HookRequest};
+use api::projects::{MergeAnswer, MergeRequest, SeparateAnswer, SeparateRequest};
 use api::stats::{
     EntityListAnswer, EntityListRequest, ProjectsAnswer, ProjectsRequest, StatsAnswer, StatsRequest,
 };
@@ -28,6 +31,84 @@ pub(super) async fn context(
 ) -> Reply {
     request.limit = page(request.limit, LIMIT_MAX)?;
     app.reply(caller, request).await
+}
+
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct BriefingParameters {
+    /// When: `session_start`, if absent, `prompt` or `tool`.
+    moment: Option<String>,
+    /// The agent's program. What is new since it was last here is told at the start.
+    agent: Option<String>,
+    project: Option<String>,
+    /// What a person asks the agent.
+    prompt: Option<String>,
+    /// The file that the agent is about to change.
+    file: Option<String>,
+    /// The command that the agent is about to run.
+    command: Option<String>,
+}
+
+/// What hooks would tell an agent now, word for word: at the start of a session, with a prompt, or before it uses a
+/// tool. Looking tells nobody and keeps nothing. For the owner.
+#[utoipa::path(
+    get, path = "/api/briefing", tag = "overview", operation_id = "get_briefing",
+    params(BriefingParameters),
+    responses((
+        status = 200, description = "The text; without `context` the hook says nothing", body = HookAnswer,
+    )),
+)]
+pub(super) async fn briefing(
+    State(app): State<App>,
+    Asker(mut caller): Asker,
+    QueryParameters(asked): QueryParameters<BriefingParameters>,
+) -> Reply {
+    let moment = match asked.moment.as_deref() {
+        None | Some("session_start") => HookMoment::SessionStart,
+        Some("prompt") => HookMoment::Prompt,
+        Some("tool") => HookMoment::PreTool,
+        Some(_) => {
+            return Err(Error::invalid("moment", "must be session_start, prompt or tool").into());
+        }
+    };
+    caller.project = asked.project.or(caller.project);
+    let request = HookRequest {
+        moment,
+        agent: asked.agent.unwrap_or_default(),
+        prompt: asked.prompt,
+        file: asked.file,
+        command: asked.command,
+        preview: true,
+        ..HookRequest::default()
+    };
+    app.reply(caller, request).await
+}
+
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct BundleParameters {
+    /// What the task is about, in words.
+    about: Option<String>,
+    project: Option<String>,
+    /// Tokens at most; 3000 if absent.
+    budget: Option<u32>,
+}
+
+/// What to know before a task, as one text within a budget of tokens, with what did not fit.
+#[utoipa::path(
+    get, path = "/api/bundle", tag = "overview", operation_id = "get_bundle",
+    params(BundleParameters),
+    responses((status = 200, description = "The text, and what is in it", body = BundleAnswer)),
+)]
+pub(super) async fn bundle(
+    State(app): State<App>,
+    Asker(caller): Asker,
+    QueryParameters(asked): QueryParameters<BundleParameters>,
+) -> Reply {
+    let BundleParameters { about, project, budget } = asked;
+    app.reply(caller, BundleRequest { about, project, budget, ..BundleRequest::default() }).await
 }
 
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -122,6 +203,22 @@ pub(super) async fn merge_projects(
     body: Body,
 ) -> Reply {
     let request: MergeRequest = body.read()?;
+    app.reply(caller, request).await
+}
+
+/// Lets a merged name be a project of its own again. Its memories stay where they are; the answer of the merge says how
+/// they go back.
+#[utoipa::path(
+    post, path = "/api/projects/separate", tag = "overview", operation_id = "separate_project",
+    request_body = SeparateRequest,
+    responses((status = 200, description = "The name", body = SeparateAnswer)),
+)]
+pub(super) async fn separate_project(
+    State(app): State<App>,
+    Asker(caller): Asker,
+    body: Body,
+) -> Reply {
+    let request: SeparateRequest = body.read()?;
     app.reply(caller, request).await
 }
 

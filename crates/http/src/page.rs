@@ -1,13 +1,17 @@
 //! The page for people: files that are part of the program, and one shell for every address that a reader may open.
 //!
 //! What must stay true: nothing is fetched from anywhere else, and no script but these files runs, whatever a memory
-//! says; the policy below makes browsers keep to that. A file is asked for again only if it changed.
+//! says; the policy below makes browsers keep to that. A file is asked for again only if it changed. Scripts are sent
+//! as they are written, without the comments that only the type checker reads.
 
 #![allow(clippy::unused_async, reason = "routes are async, also those that need not wait")]
 
+use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::LazyLock;
 
 use axum::Router;
+use axum::body::Bytes;
 use axum::extract::Path;
 use axum::http::{HeaderMap, HeaderName, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
@@ -16,7 +20,7 @@ use axum::routing::get;
 use crate::health::nowhere;
 
 /// Addresses that the shell answers; which page they mean is for its scripts. Deep links are the same ones.
-const SHELL_ROUTES: [&str; 33] = [
+const SHELL_ROUTES: [&str; 35] = [
     "/",
     "/memories",
     "/search",
@@ -49,6 +53,8 @@ const SHELL_ROUTES: [&str; 33] = [
     "/access",
     "/docs",
     "/lab",
+    "/log",
+    "/talents/{name}",
     "/transfer",
 ];
 
@@ -117,6 +123,7 @@ const FILES: &[WebFile] = web_files! {
     "pages/journal.js"
     "pages/lab.js"
     "pages/live.js"
+    "pages/log.js"
     "pages/memories.js"
     "pages/memory.js"
     "pages/memory_proof.js"
@@ -131,6 +138,7 @@ const FILES: &[WebFile] = web_files! {
     "pages/set_up.js"
     "pages/settings.js"
     "pages/standing.js"
+    "pages/talent.js"
     "pages/timeline.js"
     "pages/told.js"
     "pages/transfer.js"
@@ -161,8 +169,44 @@ async fn file(Path(path): Path<String>, uri: Uri, headers: HeaderMap) -> Respons
     }
 }
 
+/// What is sent of a file, and a tag that changes when that does.
+#[derive(Debug)]
+struct FileBody {
+    bytes: Bytes,
+    tag: String,
+}
+
+static FILE_BODIES: LazyLock<BTreeMap<&'static str, FileBody>> = LazyLock::new(|| {
+    let sent = |file: &WebFile| {
+        let bytes = match std::str::from_utf8(file.bytes) {
+            Ok(text) if file.path.ends_with(".js") => Bytes::from(without_types(text)),
+            _ => Bytes::from_static(file.bytes),
+        };
+        let mut hasher = DefaultHasher::new();
+        bytes.hash(&mut hasher);
+        (file.path, FileBody { tag: format!("\"{:016x}\"", hasher.finish()), bytes })
+    };
+    FILES.iter().chain(std::iter::once(&SHELL)).map(sent).collect()
+});
+
+/// A script without the comments that stand on lines of their own for the type checker (`/**` to `*/`): browsers have
+/// no use for them, and what says why (`//`) stays readable.
+fn without_types(script: &str) -> String {
+    let (mut text, mut inside) = (String::with_capacity(script.len()), false);
+    for line in script.split_inclusive('\n') {
+        let bare = line.trim();
+        let begins =
+            !inside && bare.starts_with("/**") && (bare.ends_with("*/") || !bare.contains("*/"));
+        if !inside && !begins {
+            text.push_str(line);
+        }
+        inside = (inside || begins) && !bare.ends_with("*/");
+    }
+    text
+}
+
 fn answer(file: &WebFile, asked: &HeaderMap) -> Response {
-    let tag = tag(file);
+    let FileBody { bytes, tag } = &FILE_BODIES[file.path];
     let known = asked.get(header::IF_NONE_MATCH).and_then(|tags| tags.to_str().ok());
     let headers = [
         (header::CONTENT_TYPE, content_type(file.path)),
@@ -177,14 +221,7 @@ fn answer(file: &WebFile, asked: &HeaderMap) -> Response {
     if known.is_some_and(|tags| tags.split(',').any(|known| known.trim() == tag)) {
         return (StatusCode::NOT_MODIFIED, headers).into_response();
     }
-    (headers, file.bytes).into_response()
-}
-
-/// Changes when the file does.
-fn tag(file: &WebFile) -> String {
-    let mut hasher = DefaultHasher::new();
-    file.bytes.hash(&mut hasher);
-    format!("\"{:016x}\"", hasher.finish())
+    (headers, bytes.clone()).into_response()
 }
 
 fn content_type(path: &str) -> &'static str {
@@ -235,8 +272,16 @@ mod tests {
         walk(&web(), &mut there);
         let embedded: BTreeSet<String> = texts().map(|(path, _)| path.to_owned()).collect();
         assert_eq!(embedded, there);
-        let bytes: usize = texts().map(|(_, text)| text.len()).sum();
+        let bytes: usize = FILE_BODIES.values().map(|sent| sent.bytes.len()).sum();
         assert!(bytes < PAGE_BYTES_MAX, "{bytes}");
+    }
+
+    #[test]
+    fn scripts_are_sent_without_the_comments_of_the_type_checker() {
+        let script = "// Why.\n/** @type {A} */\nlet a = /** @type {B} */ (b);\n  /**\n   * @param {C} c\n   */\n  \
+            const d = (c) => c;\n/** @type {E} */ let e;\n";
+        let sent = "// Why.\nlet a = /** @type {B} */ (b);\n  const d = (c) => c;\n/** @type {E} */ let e;\n";
+        assert_eq!(without_types(script), sent);
     }
 
     // W20: neither HTML from text nor code from text, and nothing from elsewhere

@@ -14,7 +14,7 @@ use crate::search::found;
 use crate::{App, Reply, created, listed};
 use api::graph::{GraphAnswer, GraphRequest, RelateRequest, UnrelateRequest};
 use api::memory::{EdgeView, Memory};
-use api::score::ScoreRequest;
+use api::score::{FactorsView, ScoreRequest};
 use host::pools::WorkKind;
 
 /// Relates one memory to another.
@@ -135,6 +135,14 @@ pub(super) struct ScoreView {
     /// The moment it was computed for: scores are never stored.
     updated_at: String,
     incoming_edges: u32,
+    citations: u64,
+    /// How often it stood in a list or a briefing; that is no access.
+    shown: u64,
+    /// What ranking by salience goes by, 0 to 1.
+    salience: f64,
+    factors: FactorsView,
+    /// What time has left of the declared importance, 0 to 1.
+    importance: f64,
 }
 
 /// What a memory is worth now, from its kind, its age and its use.
@@ -152,6 +160,11 @@ pub(super) async fn score(State(app): State<App>, Asker(caller): Asker, Id(id): 
         last_accessed: answer.last_accessed,
         updated_at: answer.updated_at,
         incoming_edges: answer.incoming_edges,
+        citations: answer.citations,
+        shown: answer.shown,
+        salience: answer.salience,
+        factors: answer.factors,
+        importance: answer.importance,
     };
     Ok(Json(view).into_response())
 }

@@ -19,11 +19,14 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::IntoResponse;
 use http_body::Frame;
+use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
+use utoipa::ToSchema;
 
-use crate::input::{Asker, QueryParameters};
+use crate::input::{Asker, Body as JsonBody, QueryParameters};
 use crate::problem::Problem;
 use crate::{App, Reply};
+use api::backup::BackupRequest;
 use api::transfer::{ExportRequest, ImportRequest};
 use api::{Error, ErrorCode, Fault};
 use host::pools::WorkKind;
@@ -114,7 +117,8 @@ impl HttpBody for Stream {
     }
 }
 
-/// Takes in an export, or the file of another memory tool. Importing it again adds nothing.
+/// Takes in an export, or the file of another memory tool. Importing it again adds nothing. The answer names the run by
+/// which it is taken back, at `/api/mind/undo`.
 #[utoipa::path(
     post, path = "/api/import", tag = "transfer", operation_id = "import",
     params(ImportRequest),
@@ -126,7 +130,7 @@ impl HttpBody for Stream {
 )]
 pub(super) async fn import(
     State(app): State<App>,
-    Asker(caller): Asker,
+    Asker(mut caller): Asker,
     QueryParameters(asked): QueryParameters<ImportRequest>,
     request: Request,
 ) -> Reply {
@@ -139,6 +143,8 @@ pub(super) async fn import(
             message,
         ));
     }
+    let now = caller.now().map_err(Problem::from)?;
+    caller.run.get_or_insert_with(|| format!("import-{}", now.get()));
     let mut upload = Upload::new(app.ops.folder())?;
     upload.fill(body).await?;
     let report = app
@@ -147,6 +153,53 @@ pub(super) async fn import(
         })
         .await?;
     Ok(Json(report).into_response())
+}
+
+/// Where a backup goes.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct BackupBody {
+    /// A folder of this machine, as an absolute path. A later backup into the same one copies only what is new.
+    folder: String,
+}
+
+/// What a backup holds.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct BackupView {
+    actors: Vec<ActorBackupView>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct ActorBackupView {
+    actor: String,
+    /// Journal entries.
+    entries: u64,
+    /// The root of the state with these entries.
+    root: String,
+    /// Bytes that were not in the folder before.
+    copied_bytes: u64,
+}
+
+/// Copies the journals of all actors into a folder of this machine, while agents go on. For a person.
+#[utoipa::path(
+    post, path = "/api/backup", tag = "transfer", operation_id = "backup",
+    request_body = BackupBody,
+    responses((status = 200, description = "What was copied", body = BackupView)),
+)]
+pub(super) async fn backup(State(app): State<App>, Asker(caller): Asker, body: JsonBody) -> Reply {
+    if !caller.author.is_person() {
+        let message = "where backups go is said by a person";
+        return Err(Error::new(ErrorCode::PersonNeeded, Fault::Forbidden, message).into());
+    }
+    let BackupBody { folder } = body.read()?;
+    let request = BackupRequest { folder: PathBuf::from(folder.trim()), actor: None };
+    let actors = app.ask(caller, request).await?.actors.into_iter().map(|made| ActorBackupView {
+        actor: made.actor,
+        entries: made.size,
+        root: made.root,
+        copied_bytes: made.copied_bytes,
+    });
+    Ok(Json(BackupView { actors: actors.collect() }).into_response())
 }
 
 fn is_known(headers: &HeaderMap) -> bool {

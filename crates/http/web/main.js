@@ -37,18 +37,19 @@ const PAGES = [
   ['Upkeep', [
     { path: '/mind', title: 'Mind', icon: 'mind', file: 'mind' },
     { path: '/audit', title: 'Audit', icon: 'audit', file: 'audit' },
-    { path: '/runs', title: 'Runs', icon: 'runs', file: 'runs' },
+    { path: '/runs', title: 'Runs', icon: 'runs', file: 'runs', also: ['talents'] },
     { path: '/budget', title: 'Budget', icon: 'budget', file: 'budget' },
   ]],
   ['System', [
     { path: '/access', title: 'Access', icon: 'access', file: 'access' },
     { path: '/settings', title: 'Settings', icon: 'settings', file: 'settings' },
+    { path: '/log', title: 'Log', icon: 'log', file: 'log' },
     { path: '/transfer', title: 'Import, export', icon: 'transfer', file: 'transfer' },
     { path: '/docs', title: 'API', icon: 'api', file: 'reference' },
   ]],
 ];
 /** First words of addresses that a page of another name shows. @type {{[word: string]: string}} */
-const OTHERS = { search: 'memories', m: 'memory', new: 'edit' };
+const OTHERS = { search: 'memories', m: 'memory', new: 'edit', talents: 'talent' };
 
 const main = byId('main');
 const search = /** @type {HTMLInputElement} */ (byId('search'));

@@ -3,10 +3,11 @@
 //! What must stay true: whoever asks, through whichever interface, gets one name for one folder; reading claims
 //! nothing.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
+use api::change_many::{BulkAction, CHANGE_MANY_MAX, ChangeManyRequest};
 use api::projects::{MergeAnswer, MergeRequest, SeparateAnswer, SeparateRequest};
 use kernel::actor::ActorName;
 use kernel::command::{Command, HeadRevision};
@@ -141,10 +142,11 @@ impl Service {
             check_known(given, &known, &table.aliases)?;
         }
         let aliases = &mut table.aliases;
-        let mut ids: Vec<MemoryId> = Vec::new();
+        let (mut ids, mut given_up) = (Vec::<MemoryId>::new(), Vec::new());
         for from in request.from.iter().filter(|from| **from != to) {
             if name::normalize(from).as_deref().map(|name| aliases.resolve(name)) != Some(&to) {
                 aliases.merge(from, &to)?;
+                given_up.extend(name::normalize(from));
             }
             // A name from before names were normalised is given as it is.
             let spellings =
@@ -163,6 +165,7 @@ impl Service {
             table.write(&path)?;
         }
         let mut moved = 0;
+        let mut came_from = BTreeMap::<String, Vec<u64>>::new();
         for id in ids {
             let head = reading.view().required_head(id)?;
             if head.tombstone.is_some() || head.erased {
@@ -173,15 +176,29 @@ impl Service {
                 continue;
             }
             let patch = HeadPatch { project: Some(to.clone()), ..HeadPatch::default() };
-            let reason = head.project.map(|from| format!("project {from:?} merged"));
+            let reason = head.project.as_ref().map(|from| format!("project {from:?} merged"));
             let change = HeadRevision { id, expected: None, patch, reason };
             let receipt =
                 self.submit(&cortex, caller.plain_stamp()?, Command::UpdateHead(change))?;
             moved += u64::from(receipt.changed);
+            if receipt.changed {
+                came_from.entry(head.project.unwrap_or_default()).or_default().push(id.get());
+            }
         }
         let names = table.aliases.pairs().filter(|(_, target)| *target == to);
         let names = names.map(|(from, _)| from.to_owned()).collect();
-        Ok(MergeAnswer { to, moved, aliases: names, dry_run: request.dry_run })
+        let back = |(from, ids): (&String, &Vec<u64>)| -> Vec<ChangeManyRequest> {
+            let chunks = ids.chunks(CHANGE_MANY_MAX).map(|ids| ChangeManyRequest {
+                action: BulkAction::Move,
+                ids: ids.to_vec(),
+                value: Some(from.clone()),
+                reason: None,
+            });
+            chunks.collect()
+        };
+        let undo = came_from.iter().flat_map(back).collect();
+        let dry_run = request.dry_run;
+        Ok(MergeAnswer { to, moved, aliases: names, dry_run, given_up, undo })
     }
 
     /// Lets a merged name be a project of its own again.

@@ -6,13 +6,13 @@ use api::memory::VersionView;
 use api::read::{GetAnswer, GetRequest, LIST_MAX, ListAnswer, ListRequest};
 use kernel::grants::Permission;
 use kernel::keys::{self, Index};
-use kernel::memory::{MemoryId, MemoryType};
+use kernel::memory::{Head, MemoryId, MemoryType};
 use kernel::render::{self, Form};
 use kernel::uri::Uri;
 
 use crate::caller::Caller;
 use crate::error::{Error, Result};
-use crate::{Service, views, wording};
+use crate::{Service, parse, views, wording};
 
 pub(super) fn memory_id(id: u64) -> Result<MemoryId> {
     MemoryId::new(id).ok_or_else(|| Error::invalid("id", "is required; ids count from 1"))
@@ -114,6 +114,12 @@ impl Service {
         let scope =
             request.scope.as_deref().map(|scope| crate::normalized_save::scope_of(Some(scope)));
         let kind = request.kind.as_deref().map(crate::normalized_save::normal_kind);
+        let since = request.since.as_deref().map(parse::time).transpose()?;
+        let by = request.by.as_deref();
+        let wrote = |head: &Head| -> Result<bool> {
+            let version = by.map(|_| view.required_version(head.id, head.version)).transpose()?;
+            Ok(version.is_none_or(|version| Some(version.by.as_str()) == by))
+        };
         let limit = request.limit.unwrap_or(20).min(LIST_MAX);
         let (mut memories, mut total) = (Vec::new(), 0);
         for id in ids {
@@ -128,8 +134,9 @@ impl Service {
                 && project.as_ref().is_none_or(|name| head.project.as_ref() == Some(name))
                 && scope.is_none_or(|scope| head.scope == scope)
                 && request.tag.as_ref().is_none_or(|tag| head.tags.contains(tag))
-                && kind.as_ref().is_none_or(|kind| head.kind == *kind);
-            if !wanted {
+                && kind.as_ref().is_none_or(|kind| head.kind == *kind)
+                && since.is_none_or(|since| head.created >= since);
+            if !wanted || !wrote(&head)? {
                 continue;
             }
             if total >= request.offset && memories.len() < limit {

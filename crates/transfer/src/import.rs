@@ -22,6 +22,8 @@ pub struct Importer<'i> {
     pub cortex: &'i Cortex,
     pub now: Millis,
     pub by: &'i str,
+    /// The run that what is written belongs to, by which it is taken back.
+    pub run: Option<&'i str>,
     pub salt: &'i dyn Fn() -> Result<Salt>,
     /// Private blocks are always taken out; secrets unless the person says otherwise.
     pub mask_secrets: bool,
@@ -90,7 +92,7 @@ pub fn import(
         }
     }
     staging.close()?;
-    let who = (importer.now, importer.by);
+    let who = (importer.now, importer.by, importer.run);
     let hand = ImportWriter::new(
         importer.cortex,
         &staging,
@@ -100,5 +102,6 @@ pub fn import(
         importer.dry_run,
     )?;
     hand.run(writing)?;
+    report.run = importer.run.filter(|_| !importer.dry_run).map(str::to_owned);
     Ok(report)
 }

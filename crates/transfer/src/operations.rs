@@ -113,6 +113,7 @@ fn taken_in(
         cortex,
         now: caller.now()?,
         by: &caller.by,
+        run: caller.run.as_deref(),
         salt: &salt,
         mask_secrets,
         project: request.project.as_deref(),

@@ -118,6 +118,14 @@ onPage('W3 filters are part of the address, and what is put away has its own lis
   await page.goto(`${daemon.base}/memories?type=goal&sort=oldest`);
   await page.locator('.slot .row-title', { hasText: 'Cut the nightly' }).waitFor();
   assert.match(await page.locator('#main .sub').innerText(), /^3 memories/);
+  const all = Number((await session.ask('/api/stats')).observations);
+  await page.goto(`${daemon.base}/memories?by=http`);
+  await page.locator('.slot .row-title', { hasText: 'Cache keys' }).waitFor();
+  const by = Number.parseInt(await page.locator('#main .sub').innerText(), 10);
+  assert.ok(by > 0 && by < all, `${by} of ${all}`);
+  await page.goto(`${daemon.base}/memories?days=1`);
+  await page.locator('.slot .row-title', { hasText: 'Cache keys' }).waitFor();
+  assert.ok(Number.parseInt(await page.locator('#main .sub').innerText(), 10) < all);
 });
 
 onPage('W3 many are put away at once, and brought back by u', '/memories?type=config', async (page) => {
@@ -181,6 +189,9 @@ test('W4 a memory shows its text, versions, relations and a proof that this brow
     await page.getByRole('region', { name: 'What changed' }).locator('.diff-line.added', { hasText: 'remove the fallback' }).waitFor();
     await page.getByRole('region', { name: 'Relations' }).getByText('Rate limits are per tenant').waitFor();
     await page.getByRole('region', { name: 'Names' }).getByText('src/cache.rs').waitFor();
+    const use = page.getByRole('region', { name: 'Use', exact: true });
+    for (const label of ['Shown', 'Opened', 'Cited']) await use.getByText(label, { exact: true }).waitFor();
+    await use.getByLabel('Factor recency').waitFor();
     // The server is not asked for its opinion.
     await page.route('**/api/proofs/verify', (route) => route.abort());
     await page.getByRole('button', { name: 'Check here' }).click();
@@ -238,10 +249,64 @@ test('W4 archive, forget and relations are taken back; erasing asks for the titl
   });
 });
 
-onPage('W5 what agents see is the very text of the API, with its cost', '/context', async (page) => {
-  const { text } = await session.ask('/api/context?max_bytes=16384');
-  assert.equal(await page.locator('.context-text').first().evaluate((node) => node.textContent), text);
+/** @param {import('playwright-core').Page} page */
+const shownText = (page) => page.getByRole('region', { name: 'The exact text' }).locator('.context-text').evaluate((node) => node.textContent);
+
+onPage('W5 what a session begins with is the very text of the hook, and changes when a memory is put away', '/context', async (page) => {
+  const told = (await session.ask('/api/tellings')).newest;
+  const { context, memories } = await session.ask('/api/briefing?agent=claude-code');
+  assert.ok(memories.length > 0);
+  assert.equal(await shownText(page), context);
   await page.getByText('tokens, estimated').waitFor();
+  assert.equal((await session.ask('/api/tellings')).newest, told, 'looking is not telling');
+  const row = page.getByRole('region', { name: 'In it' }).locator('.in-context').first();
+  const title = await row.locator('.row-title').innerText();
+  assert.ok(String(context).replaceAll('`', '').includes(title), title);
+  await row.getByRole('button', { name: /^Put away/ }).click();
+  await page.getByText(/^Memory \d+ archived\.$/).waitFor();
+  await page.waitForFunction((text) => { const now = document.querySelector('.context-text')?.textContent; return now && now !== text; }, context);
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.getByText('Taken back.').waitFor();
+  await page.waitForFunction((text) => document.querySelector('.context-text')?.textContent === text, context);
+});
+
+onPage('W5 what did not fit is named', '/', async (page) => {
+  const post = { method: 'POST', headers: { 'content-type': 'application/json' } };
+  for (let number = 1; number <= 9; number += 1) {
+    const body = JSON.stringify({ title: `Rule ${number} of the harbour`, content: `Ships of kind ${number} wait outside until the pilot is on board, whatever the captain says.`, type: 'rule', project: 'quay' });
+    await session.ask('/api/observations', { ...post, body });
+  }
+  const { left_out: ids } = await session.ask('/api/briefing?agent=claude-code&project=quay');
+  assert.ok(ids.length > 1, 'so many rules do not fit into their share');
+  await page.evaluate(() => localStorage.setItem('cortex.project', 'quay'));
+  await page.goto(`${daemon.base}/context`);
+  await page.getByText(`${ids.length} lines did not fit`).waitFor();
+  await page.getByRole('region', { name: 'Did not fit' }).locator('.in-context').nth(ids.length - 1).waitFor();
+  await page.evaluate(() => localStorage.removeItem('cortex.project'));
+  const ours = await session.ask('/api/observations?project=quay&limit=20');
+  await session.ask('/api/observations/bulk', { ...post, body: JSON.stringify({ action: 'forget', ids: ours.map((/** @type {any} */ each) => each.id) }) });
+});
+
+onPage('W5 what a prompt and a file bring up, a task needs, and mem_context gives', '/context', async (page) => {
+  await page.getByRole('button', { name: 'With a prompt' }).click();
+  await page.getByText('Say what it is about').waitFor();
+  await page.getByLabel('The prompt').fill('what is the right order for guard, session and handler in requests?');
+  await page.getByRole('button', { name: 'Show', exact: true }).click();
+  await page.getByText('The exact text').waitFor();
+  const { context } = await session.ask(`/api/briefing?moment=prompt&agent=claude-code&prompt=${encodeURIComponent('what is the right order for guard, session and handler in requests?')}`);
+  if (context) assert.equal(await shownText(page), context);
+  else await page.getByText('The agent is told nothing').waitFor();
+  await page.getByRole('button', { name: 'For a task' }).click();
+  await page.getByLabel('The task, in words').fill('make the nightly import faster');
+  await page.getByLabel('Budget').selectOption('1000');
+  await page.getByRole('button', { name: 'Show', exact: true }).click();
+  await page.getByRole('region', { name: 'In it' }).getByRole('link', { name: /nightly import/ }).first().waitFor();
+  const bundle = await session.ask('/api/bundle?about=make+the+nightly+import+faster&budget=1000');
+  assert.equal(await shownText(page), bundle.text);
+  await page.getByRole('button', { name: 'When it asks' }).click();
+  const asked = await session.ask('/api/context?max_bytes=16384');
+  await page.waitForFunction((text) => document.querySelector('.context-text')?.textContent === text, asked.text);
+  await page.getByRole('region', { name: 'Bulletin, as a prompt holds it' }).waitFor();
 });
 
 onPage('W6 sessions, and one with what was asked and saved', '/sessions', async (page) => {
@@ -278,6 +343,21 @@ onPage('W7 projects', '/projects', async (page) => {
   await page.getByRole('region', { name: 'ledger' }).getByRole('button', { name: 'Memories' }).click();
   await page.locator('#main .sub', { hasText: 'in ledger' }).waitFor();
   await page.getByLabel('Project', { exact: true }).selectOption('');
+});
+
+onPage('W7 two names of one project become one, and two again', '/projects', async (page) => {
+  const alike = page.getByRole('region', { name: 'Names that look alike' });
+  await alike.getByRole('button', { name: 'Make them one…' }).click();
+  await page.getByText(/moves?, and from now on/).waitFor();
+  await page.getByRole('button', { name: 'Merge', exact: true }).click();
+  await page.getByText(/ is harbor-?web now\.$/).waitFor();
+  await alike.waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.getByText('Taken back.').waitFor();
+  await alike.waitFor();
+  const { projects } = await session.ask('/api/projects');
+  const of = (/** @type {string} */ name) => projects.find((/** @type {any} */ each) => each.name === name);
+  assert.deepEqual([of('harborweb').memories, of('harbor-web').aliases, of('harborweb').aliases], [1, [], []]);
 });
 
 onPage('W8 the graph begins where most was related', '/graph', async (page) => {
@@ -493,7 +573,7 @@ test('every other change of a memory, of what agents see and of pages is taken b
     await page.waitForFunction((number) => document.querySelectorAll('.relations li').length === number - 1, many);
     await undo();
     await page.waitForFunction((number) => document.querySelectorAll('.relations li').length === number, many);
-    await page.goto(`${daemon.base}/context`);
+    await page.goto(`${daemon.base}/context?when=asks`);
     await page.getByRole('button', { name: /^Pin Cache keys/ }).click();
     await page.getByText(`Memory ${id} pinned.`).waitFor();
     await undo();
@@ -549,7 +629,7 @@ test('W17 somebody is let in, sees only its part, and is let out by undoing', as
   });
 });
 
-onPage('W18 an import says what it would bring, and changes nothing', '/transfer', async (page) => {
+onPage('W18 an import says what it would bring, brings it, and is taken back', '/transfer', async (page) => {
   const before_ = (await session.ask('/api/stats')).entries;
   const lines = [{ record: 'header', cortex_export: 1, actor: 'default', store: 'other', exported_at: '2026-01-01T00:00:00Z', all: true },
     { record: 'memory', id: 1, type: 'Fact', kind: 'fact', project: 'ops', scope: 'project', visibility: 'private', pinned: false, archived: false, forgotten: null, tags: [], topic_key: null, session: null, channel: null, importance: 0.5, duplicates: 0,
@@ -559,6 +639,29 @@ onPage('W18 an import says what it would bring, and changes nothing', '/transfer
   await page.locator('#file').setInputFiles({ name: 'other.jsonl', mimeType: 'application/x-ndjson', buffer: Buffer.from(lines.map((line) => JSON.stringify(line)).join('\n') + '\n') });
   await page.getByText('1 memory would be new, 0 changed, 0 are here already.').waitFor();
   assert.equal((await session.ask('/api/stats')).entries, before_);
+  await page.getByRole('button', { name: 'Bring it in' }).click();
+  await page.getByText('1 memory is new, 0 changed').waitFor();
+  const id = await idOf('From elsewhere');
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.getByText('Taken back.').waitFor();
+  assert.ok((await session.ask(`/api/observations/${id}?include_put_away=true&quiet=true`)).deleted_at);
+});
+
+onPage('W18 a backup is made into a folder that is named', '/transfer', async (page) => {
+  const card = page.getByRole('region', { name: 'Backup', exact: true }).first();
+  await page.getByLabel('Folder').fill(`${daemon.home}/copy`);
+  await page.getByRole('button', { name: 'Back up now' }).click();
+  await card.getByText(`Backed up to ${daemon.home}/copy.`).waitFor({ timeout: 60_000 });
+  await card.getByRole('cell', { name: 'default', exact: true }).waitFor();
+  await page.getByLabel('Folder').fill('copy');
+  await page.getByRole('button', { name: 'Back up now' }).click();
+  await card.getByRole('alert').getByText(/absolute path/).waitFor();
+});
+
+onPage('W19 the log has what the daemon wrote since it began', '/log', async (page) => {
+  await page.locator('.event').first().waitFor();
+  await page.getByLabel('Level').selectOption('ERROR');
+  await page.getByText('Nothing of this kind').waitFor();
 });
 
 onPage('W19 the API is rendered from its document, and can be tried', '/docs', async (page) => {

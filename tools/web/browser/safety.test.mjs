@@ -12,7 +12,7 @@ import { openBrowser, pictured, startDaemon } from '../harness.mjs';
 import { writeSessions } from '../past_seed.mjs';
 import { seed } from '../seed.mjs';
 
-const PAGES = ['/', '/memories', '/search?q=script', '/live', '/context', '/sessions', '/past', '/past/claude-code%3Aslow-import', '/chat', '/told', '/timeline', '/journal', '/journal/1', '/settings', '/projects', '/entities', '/graph', '/mind', '/audit', '/runs', '/budget', '/ask', '/access', '/docs', '/transfer', '/lab?q=script', '/new'];
+const PAGES = ['/', '/memories', '/search?q=script', '/live', '/context', '/sessions', '/past', '/past/claude-code%3Aslow-import', '/chat', '/told', '/timeline', '/journal', '/journal/1', '/settings', '/projects', '/entities', '/graph', '/mind', '/audit', '/runs', '/budget', '/ask', '/access', '/docs', '/transfer', '/lab?q=script', '/new', '/log', '/talents/default', '/context?when=asks', '/context?when=task&q=import'];
 
 /** @type {Awaited<ReturnType<typeof startDaemon>>} */
 let daemon;

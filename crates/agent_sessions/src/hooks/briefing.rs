@@ -65,6 +65,15 @@ struct BriefedMemory {
     happened: Millis,
 }
 
+/// What a session begins with.
+pub(super) struct BriefingText {
+    pub(super) text: String,
+    /// The memories that are in it.
+    pub(super) told: Vec<u64>,
+    /// Memories that did not fit.
+    pub(super) left_out: Vec<u64>,
+}
+
 impl AgentSessions {
     /// The text for the start of a session, and the memories that are in it.
     pub(super) fn briefing(
@@ -73,7 +82,7 @@ impl AgentSessions {
         request: &HookRequest,
         subject: &HookSubject<'_>,
         trouble: Option<String>,
-    ) -> Result<(String, Vec<u64>)> {
+    ) -> Result<BriefingText> {
         let compacted = request.beginning == SessionBeginning::Compacted;
         let (_, reading) = self.service.reading(caller)?;
         let project = self.service.project(caller, None);
@@ -105,7 +114,15 @@ impl AgentSessions {
             Some(trouble) => format!("{trouble}\n{opening}"),
             None => opening.to_owned(),
         };
-        Ok(briefing(opening.trim_end(), &sections, closing, BRIEFING_TOKENS_MAX))
+        let (text, told) = briefing(opening.trim_end(), &sections, closing, BRIEFING_TOKENS_MAX);
+        let lines = sections.iter().flat_map(|section| &section.lines);
+        let mut left_out = Vec::new();
+        for id in lines.filter_map(|line| line.memory) {
+            if !told.contains(&id) && !left_out.contains(&id) {
+                left_out.push(id);
+            }
+        }
+        Ok(BriefingText { text, told, left_out })
     }
 
     /// Where no memory tells where work stopped, the record of the last session in this folder does.

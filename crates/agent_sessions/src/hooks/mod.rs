@@ -27,6 +27,7 @@ use api::session::{SessionEndRequest, SessionStartRequest};
 use kernel::memory::MemoryId;
 
 use crate::{AgentSessions, lock};
+use briefing::BriefingText;
 use service::access::only_owner;
 use service::caller::Caller;
 use service::error::{Error, Result};
@@ -53,9 +54,16 @@ impl AgentSessions {
             caller.person_home.as_deref(),
         );
         let session = request.session_id.as_deref().map(str::trim).filter(|id| !id.is_empty());
+        // Whoever looks is in no session: what one was told already would be missing.
+        let session = session.filter(|_| !request.preview);
         let key = session.map(|id| told::key(caller.actor.as_str(), &request.agent, id));
         let subject = HookSubject { agent: &request.agent, session, key };
         let mut answer = HookAnswer::default();
+        if request.preview {
+            answer = self.would_tell(caller, &request, &subject, switches, &wrong)?;
+            answer.notes.extend(wrong);
+            return Ok(answer);
+        }
         match request.moment {
             HookMoment::SessionStart => {
                 self.begin(caller, &request, &subject, switches, &wrong, &mut answer)?;
@@ -87,6 +95,40 @@ impl AgentSessions {
         Ok(answer)
     }
 
+    /// What a session that begins now would be told. Changes nothing.
+    fn would_tell(
+        &self,
+        caller: &Caller,
+        request: &HookRequest,
+        subject: &HookSubject<'_>,
+        switches: HookSwitches,
+        wrong: &[String],
+    ) -> Result<HookAnswer> {
+        let trouble = wrong.first().map(|reason| briefing::trouble(reason));
+        let mut answer = HookAnswer::default();
+        let found = match request.moment {
+            HookMoment::SessionStart if switches.briefing => {
+                let begun = self.briefing(caller, request, subject, trouble)?;
+                answer.left_out = begun.left_out;
+                Some((begun.text, begun.told))
+            }
+            HookMoment::SessionStart => trouble.map(|trouble| (trouble, Vec::new())),
+            HookMoment::Prompt if switches.recall => {
+                let prompt = request.prompt.as_deref().unwrap_or_default();
+                self.recall_for_prompt(caller, subject, prompt)?
+            }
+            HookMoment::PreTool if switches.recall => {
+                self.recall_for_tool(caller, request, subject)?
+            }
+            _ => None,
+        };
+        if let Some((text, memories)) = found.filter(|(text, _)| !text.is_empty()) {
+            answer.tokens = tokens::estimate(&text);
+            (answer.context, answer.memories) = (Some(text), memories);
+        }
+        Ok(answer)
+    }
+
     /// A session begins or goes on.
     fn begin(
         &self,
@@ -114,7 +156,8 @@ impl AgentSessions {
             answer.context = trouble;
             return Ok(());
         }
-        let (text, ids) = self.briefing(caller, request, subject, trouble.clone())?;
+        let BriefingText { text, told: ids, .. } =
+            self.briefing(caller, request, subject, trouble.clone())?;
         let is_resumed = request.beginning == SessionBeginning::Resumed;
         if is_resumed && ids.is_empty() && self.was_told(subject, told::OPENING) {
             // Nothing is new since.

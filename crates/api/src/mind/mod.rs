@@ -4,6 +4,6 @@ pub mod budget;
 pub mod jobs;
 pub mod recall;
 
-pub use budget::{BudgetAnswer, BudgetRequest, LedgerView, PurposeView};
+pub use budget::{BudgetAnswer, BudgetRequest, LedgerView, PurposeView, SpentDay, SpentSum};
 pub use jobs::*;
 pub use recall::{MemoryRecallAnswer, MemoryRecallRequest, RecalledView};

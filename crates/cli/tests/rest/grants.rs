@@ -73,6 +73,9 @@ fn a_grant_as_a_token_shows_and_changes_its_slice_and_nothing_else() {
         ("GET", "/api/graph/1"),
         ("GET", "/metrics"),
         ("GET", "/openapi.json"),
+        ("GET", "/api/briefing"),
+        ("GET", "/api/logs"),
+        ("GET", "/api/talents/default"),
     ] {
         assert_eq!(ask(method, path).status, 403, "{method} {path}");
     }

@@ -3,11 +3,12 @@
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
+use std::process::Stdio;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::{Daemon, problem};
+use crate::support::{Daemon, cortex, problem};
 
 /// Longer than anything takes, however busy the machine.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -205,4 +206,48 @@ fn days_tags_and_entries_are_counted_and_settings_are_set_and_taken_back() {
     };
     assert_eq!(of("memory.dedup_minutes")["origin"], "default");
     problem(&set(&json!({"key": "memory.dedup_minutes", "value": "soon"})), 422, "config");
+}
+
+// web W2, W5: hooks tell most of what agents are told
+#[test]
+fn what_a_hook_told_is_listed_and_what_it_would_tell_is_seen_without_telling() {
+    let daemon = Daemon::start(&[]);
+    let id = daemon.save("Never push on Fridays", "rule");
+    let seen = daemon.get("/api/briefing?agent=claude-code").json();
+    assert_eq!(seen["memories"], json!([id]), "{seen}");
+    assert!(seen["context"].as_str().unwrap().contains("Never push on Fridays"), "{seen}");
+    assert_eq!(daemon.get("/api/tellings").json()["newest"], 0, "looking is not telling");
+    assert_eq!(daemon.get("/api/sessions").json(), json!([]), "and begins no session");
+
+    let started = json!({
+        "session_id": "s-1", "cwd": daemon.home.path(), "hook_event_name": "SessionStart", "source": "startup",
+    });
+    let mut hook = cortex(daemon.home.path(), &[])
+        .args(["hook", "session-start", "--agent", "claude-code"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    hook.stdin.take().unwrap().write_all(started.to_string().as_bytes()).unwrap();
+    let said = hook.wait_with_output().unwrap();
+    assert!(String::from_utf8_lossy(&said.stdout).contains("Never push on Fridays"), "{said:?}");
+    let told = daemon.get("/api/tellings").json()["tellings"].clone();
+    assert_eq!(told[0]["operation"], "session_start", "{told}");
+    assert_eq!(
+        (&told[0]["by"], &told[0]["memories"][0]["id"]),
+        (&json!("claude-code"), &json!(id))
+    );
+    // What is seen is what a session that begins now is told, whatever others were.
+    assert_eq!(daemon.get("/api/briefing?agent=claude-code").json()["memories"], json!([id]));
+    problem(&daemon.get("/api/briefing?moment=noon"), 422, "invalid");
+}
+
+// web W19
+#[test]
+fn the_log_is_for_the_owner_and_has_what_was_written() {
+    let daemon = Daemon::start(&[]);
+    let log = daemon.get("/api/logs?limit=50").json();
+    assert!(log["lines"].to_string().contains("serving"), "{log}");
+    assert!(log["total"].as_u64() >= Some(1), "{log}");
+    problem(&daemon.get("/api/logs?limit=0"), 422, "invalid");
 }

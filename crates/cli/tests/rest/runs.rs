@@ -156,3 +156,25 @@ fn events_are_guarded() {
     assert_eq!(daemon.send("GET", "/api/runs", &set, b"").status, 200);
     drop(Events::open(&daemon, "/api/events", ""));
 }
+
+// web W12
+#[test]
+fn a_talent_is_read_checked_written_and_taken_out() {
+    let daemon = Daemon::start(&[]);
+    let put = |body: &Value| daemon.with("PUT", "/api/talents/default", body);
+    let built_in = daemon.get("/api/talents/default").json();
+    assert_eq!((&built_in["source"], &built_in["is_built_in"]), (&json!("system"), &json!(true)));
+    let wrong = json!({"text": "{\n  \"tier\": 99\n}\nDo it."});
+    let checked = put(&wrong).json();
+    assert_eq!((&checked["saved"], &checked["problems"][0]["line"]), (&json!(false), &json!(2)));
+    assert_eq!(put(&json!({"text": "Be brief.", "dry_run": true})).json()["saved"], false);
+    assert_eq!(daemon.get("/api/talents/default").json(), built_in);
+    assert_eq!(put(&json!({"text": "Be brief."})).json(), json!({"saved": true, "problems": []}));
+    problem(&put(&json!({"text": "Be kind."})), 409, "version_conflict");
+    let own = daemon.get("/api/talents/default").json();
+    assert_eq!((&own["source"], &own["text"]), (&json!("user"), &json!("Be brief.")));
+    assert_eq!(put(&json!({"before": "Be brief."})).json()["saved"], true);
+    assert_eq!(daemon.get("/api/talents/default").json(), built_in);
+    problem(&daemon.get("/api/talents/nobody"), 404, "unknown_talent");
+    problem(&daemon.get("/api/talents/..%2Fsecret"), 400, "bad_name");
+}

@@ -1,12 +1,14 @@
 //! Which operations tell somebody of memories.
 //!
-//! A person who looks is not told: quiet questions are left out, and of a context only what an agent gets counts.
+//! A person who looks is not told: quiet questions are left out, and of a context only what an agent gets counts. A
+//! hook that told nothing told nobody.
 
 use std::any::Any;
 
 use api::bulletin::{BulletinAnswer, BulletinRequest};
 use api::bundle::{BundleAnswer, BundleRequest};
 use api::context::{ContextAnswer, ContextRequest};
+use api::hook::{HookAnswer, HookMoment, HookRequest};
 use api::mind::{MemoryRecallAnswer, MemoryRecallRequest};
 use api::read::{GetAnswer, GetRequest};
 use api::search::{SearchAnswer, SearchRequest};
@@ -20,6 +22,8 @@ use crate::feed::Telling;
 pub(crate) struct NotedRequest {
     question: String,
     project: String,
+    /// Of a hook: the moment at which it told, and which agent.
+    hook: Option<(&'static str, String)>,
 }
 
 impl Host {
@@ -29,7 +33,11 @@ impl Host {
         let noted = |question: &str, project: Option<&String>| NotedRequest {
             question: question.to_owned(),
             project: project.or(caller.project.as_ref()).cloned().unwrap_or_default(),
+            hook: None,
         };
+        if let Some(asked) = request.downcast_ref::<HookRequest>() {
+            return self.noted_hook(caller, asked);
+        }
         if let Some(asked) = request.downcast_ref::<SearchRequest>() {
             return (!asked.quiet).then(|| noted(&asked.query, asked.project.as_ref()));
         }
@@ -52,6 +60,21 @@ impl Host {
         bulletin.as_prompt.then(|| noted("", bulletin.project.as_ref()))
     }
 
+    /// Of a hook: what the agent was about to do, without what is private in it.
+    fn noted_hook(&self, caller: &Caller, asked: &HookRequest) -> Option<NotedRequest> {
+        let (moment, question) = match asked.moment {
+            HookMoment::SessionStart => ("session_start", None),
+            HookMoment::Prompt => ("prompt", asked.prompt.as_deref()),
+            HookMoment::PreTool => ("tool", asked.file.as_deref().or(asked.command.as_deref())),
+            _ => return None,
+        };
+        (!asked.preview).then(|| NotedRequest {
+            question: self.service.screen().text(question.unwrap_or_default()).trim().to_owned(),
+            project: self.service.project(caller, None).unwrap_or_default(),
+            hook: Some((moment, asked.agent.clone())),
+        })
+    }
+
     /// Keeps what was told. Whoever asked has the answer in any case.
     pub(crate) fn told(
         &self,
@@ -62,13 +85,14 @@ impl Host {
     ) {
         let ids = ids_of(answer);
         let Ok(at) = caller.now() else { return };
-        if ids.is_empty() && noted.question.is_empty() {
+        if ids.is_empty() && (noted.question.is_empty() || noted.hook.is_some()) {
             return;
         }
+        let (operation, by) = noted.hook.unwrap_or_else(|| (operation, caller.by.clone()));
         let telling = Telling {
             number: 0,
             at,
-            by: caller.by.clone(),
+            by,
             author: caller.author,
             operation,
             project: noted.project,
@@ -93,6 +117,9 @@ fn ids_of(answer: &dyn Any) -> Vec<u64> {
     if let Some(bundle) = answer.downcast_ref::<BundleAnswer>() {
         let items = bundle.pinned.iter().chain(&bundle.relevant).chain(&bundle.outcomes);
         return items.filter_map(|item| id_in(&item.uri)).collect();
+    }
+    if let Some(told) = answer.downcast_ref::<HookAnswer>() {
+        return told.memories.clone();
     }
     if let Some(recalled) = answer.downcast_ref::<MemoryRecallAnswer>() {
         return recalled.memories.iter().map(|memory| memory.id).collect();

@@ -53,7 +53,7 @@ impl Host {
 
     /// What a hook tells, and what the agent should know. A session that begins is work that begins.
     pub fn hook(&self, caller: &Caller, request: HookRequest) -> Result<HookAnswer> {
-        let begins = request.moment == HookMoment::SessionStart;
+        let begins = request.moment == HookMoment::SessionStart && !request.preview;
         let answer = self.agents.hook(caller, request)?;
         if begins {
             self.dispatched(caller, ProcessType::Channel);

@@ -42,6 +42,7 @@ export async function lately(most, signal) {
 /** How somebody was told. @type {{[operation: string]: string}} */
 export const TOLD_BY = {
   search: 'searched', get: 'opened', context: 'got its context', bundle: 'got a briefing', bulletin: 'got the bulletin', memory_recall: 'recalled',
+  session_start: 'began a session', prompt: 'was asked', tool: 'was about to use',
 };
 
 /**

@@ -17,24 +17,49 @@ export async function open({ parts, signal }) {
   const [{ channels }, { provider }] = await Promise.all([get('/api/channels', {}, signal), get('/api/budget', { limit: 1 }, signal)]);
   const known = channels.some((/** @type {any} */ each) => each.channel === name);
   const channel = known ? await get(`/api/channels/${encodeURIComponent(name)}`, { limit: MESSAGES }, signal) : null;
+  const head = h('div', {}, above(name, channel));
+  const side = h('div', {}, beside(name, channels));
+  // What is said stays as it is, and so does what is being typed: only what stands around it is drawn again.
+  const refresh = async () => {
+    const said = name || 'main';
+    const [now, one] = await Promise.all([get('/api/channels', {}, signal), get(`/api/channels/${encodeURIComponent(said)}`, { limit: 1 }, signal)]);
+    show(head, above(said, one));
+    show(side, beside(said, now.channels));
+  };
   return [
-    heading(name || 'Chat', { sub: channel ? `${counted(channel.messages, 'message')}, ${counted(channel.tokens, 'token')} in its context${channel.branches.length > 0 ? `, ${counted(channel.branches.length, 'branch', 'branches')} thinking` : ''}` : 'Conversations with the memory at hand. What is worth keeping becomes a memory.',
-      actions: channel && [button('', () => void aside(name, 'branches', 'description', 'What is the branch to think about?'), 'Branch'),
-        button('', () => void aside(name, 'workers', 'task', 'What is the worker to do?'), 'Worker'),
-        (channel.is_answering || channel.branches.length > 0) && button('danger', () => void stop(name), 'Stop')] }),
+    head,
     !provider && h('div', { class: 'notice warn' }, h('p', {}, 'No model is set up, so nobody would answer. Everything else works without one; questions that need none are answered at ', h('a', { href: '/ask' }, 'Ask'), '.'), h('p', {}, 'To name one, start the daemon with a key (', h('code', {}, 'ANTHROPIC_API_KEY'), ', ', h('code', {}, 'OPENAI_API_KEY'), ', ', h('code', {}, 'GEMINI_API_KEY'), ') or write in ', h('code', {}, 'cortex.toml'), ': ', h('code', {}, '[providers.default]'), ' ', h('code', {}, 'provider = "ollama"'))),
-    h('div', { class: 'columns chat' }, h('div', {}, talk(name || 'main', channel, signal)),
-      h('div', {}, card('Channels', channels.length === 0 ? empty('None yet', 'The first message makes one.') : h('ul', { class: 'health' }, map(channels, (each) => h('li', {},
-        h('span', { class: `dot ${each.is_answering ? 'good' : ''}` }), h('a', { class: 'grow', href: `/chat/${encodeURIComponent(each.channel)}`, 'aria-current': each.channel === name ? 'true' : null }, each.channel), quiet(when(each.last_at)))))))),
+    h('div', { class: 'columns chat' }, h('div', {}, talk(name || 'main', channel, refresh, signal)), side),
   ];
 }
 
 /**
  * @param {string} name
  * @param {any} channel
+ */
+function above(name, channel) {
+  return heading(name || 'Chat', { sub: channel ? `${counted(channel.messages, 'message')}, ${counted(channel.tokens, 'token')} in its context${channel.branches.length > 0 ? `, ${counted(channel.branches.length, 'branch', 'branches')} thinking` : ''}` : 'Conversations with the memory at hand. What is worth keeping becomes a memory.',
+    actions: channel && [button('', () => void aside(name, 'branches', 'description', 'What is the branch to think about?'), 'Branch'),
+      button('', () => void aside(name, 'workers', 'task', 'What is the worker to do?'), 'Worker'),
+      (channel.is_answering || channel.branches.length > 0) && button('danger', () => void stop(name), 'Stop')] });
+}
+
+/**
+ * @param {string} name
+ * @param {any[]} channels
+ */
+function beside(name, channels) {
+  return card('Channels', channels.length === 0 ? empty('None yet', 'The first message makes one.') : h('ul', { class: 'health' }, map(channels, (each) => h('li', {},
+    h('span', { class: `dot ${each.is_answering ? 'good' : ''}` }), h('a', { class: 'grow', href: `/chat/${encodeURIComponent(each.channel)}`, 'aria-current': each.channel === name ? 'true' : null }, each.channel), quiet(when(each.last_at))))));
+}
+
+/**
+ * @param {string} name
+ * @param {any} channel
+ * @param {() => Promise<void>} refresh
  * @param {AbortSignal} signal
  */
-function talk(name, channel, signal) {
+function talk(name, channel, refresh, signal) {
   const list = h('div', { class: 'said', role: 'log', 'aria-label': 'Conversation' }, (channel?.said ?? []).map(line));
   if (channel?.last_error) list.append(h('p', { class: 'bad-text' }, channel.last_error));
   const field = input({ type: 'text', 'aria-label': `Message to ${name}`, placeholder: `Say something in ${name}`, autocomplete: 'off', maxlength: 8000 });
@@ -49,7 +74,9 @@ function talk(name, channel, signal) {
     try {
       await stream(name, text, answer, signal);
       answer.removeAttribute('aria-busy');
-      if (!channel) go(`/chat/${encodeURIComponent(name)}`, { replace: true });
+      if (!channel) go(`/chat/${encodeURIComponent(name)}`, { replace: true, quiet: true });
+      // What is said stands, also if what stands around it cannot be asked for.
+      refresh().catch(() => {});
     } catch (error) {
       answer.remove();
       if (!signal.aborted) fail(error);

@@ -4,6 +4,7 @@
 import { act } from '../lib/actions.js';
 import { get, getPage } from '../lib/api.js';
 import { button, h, input, show } from '../lib/dom.js';
+import { who } from '../lib/feed.js';
 import { setPageKeys } from '../lib/keys.js';
 import { longList, memoryPages } from '../lib/list.js';
 import { empty, heading, memoryRow } from '../lib/parts.js';
@@ -22,6 +23,8 @@ const TAGS_MS = 30_000;
 const DAY = 86_400_000;
 /** The words that were in sight when filters were last drawn, so that a choice does not empty its own list. */
 let kinds = new Set(['decision', 'bugfix', 'discovery', 'rule', 'learning']);
+/** Who wrote what was in sight. @type {Set<string>} */
+const writers = new Set();
 
 /** @param {Visit} visit */
 export async function open({ path, query, signal }) {
@@ -36,7 +39,10 @@ export async function open({ path, query, signal }) {
   const tags = tagsOf();
   const list = text ? await found(text, filters, chosen, signal) : await listed(filters, chosen, signal);
   const took = Math.round(performance.now() - started);
-  for (const item of list.items) kinds.add(item.type);
+  for (const item of list.items) {
+    kinds.add(item.type);
+    if (item.by) writers.add(item.by);
+  }
   const row = (/** @type {any} */ item) => {
     const box = input({
       type: 'checkbox', 'aria-label': `Select ${item.title}`, checked: selected.has(item.id),
@@ -110,6 +116,11 @@ async function askTags(/** @type {string} */ name) {
   }
 }
 
+/** When the days that were chosen began. @param {any} chosen */
+function since(chosen) {
+  return chosen.days ? new Date(Date.now() - Number(chosen.days) * DAY).toISOString() : undefined;
+}
+
 /**
  * @param {string} text
  * @param {any} filters
@@ -117,10 +128,9 @@ async function askTags(/** @type {string} */ name) {
  * @param {AbortSignal} signal
  */
 async function found(text, filters, chosen, signal) {
-  const since = chosen.days ? new Date(Date.now() - Number(chosen.days) * DAY).toISOString() : undefined;
   const asOf = chosen.as_of ? new Date(`${chosen.as_of}T23:59:59`).toISOString() : undefined;
   /** @type {Hit[]} */
-  const hits = await get('/api/search', { q: text, ...filters, since, as_of: asOf, limit: HITS, quiet: true }, signal);
+  const hits = await get('/api/search', { q: text, ...filters, since: since(chosen), as_of: asOf, limit: HITS, quiet: true }, signal);
   if (chosen.sort === 'newest') hits.sort((a, b) => b.created_at.localeCompare(a.created_at));
   if (chosen.sort === 'oldest') hits.sort((a, b) => a.created_at.localeCompare(b.created_at));
   let weak = 0;
@@ -134,7 +144,7 @@ async function found(text, filters, chosen, signal) {
  * @param {AbortSignal} signal
  */
 async function listed(filters, chosen, signal) {
-  const query = { ...filters, archived: chosen.state === 'archived', forgotten: chosen.state === 'forgotten', preview: 240 };
+  const query = { ...filters, by: chosen.by, since: since(chosen), archived: chosen.state === 'archived', forgotten: chosen.state === 'forgotten', preview: 240 };
   const first = await getPage('/api/observations', { ...query, limit: PAGE }, signal);
   const oldest = chosen.sort === 'oldest';
   const load = memoryPages(query, first.total, oldest, signal);
@@ -148,7 +158,7 @@ async function listed(filters, chosen, signal) {
 function nothing(text, chosen) {
   if (text) return empty('Nothing was found', project() ? `Only ${project()} was looked at. Choose all projects above to look everywhere.` : 'Try other words. The search knows what words mean, but only for what was saved.');
   if (chosen.state) return empty(`Nothing is ${chosen.state}`, 'What is put away can be brought back from here.');
-  if (chosen.type || chosen.tag || chosen.session) return empty('Nothing here yet', 'No memory fits these filters.', h('a', { class: 'button', href: '/memories' }, 'All memories'));
+  if (chosen.type || chosen.tag || chosen.session || chosen.by || chosen.days) return empty('Nothing here yet', 'No memory fits these filters.', h('a', { class: 'button', href: '/memories' }, 'All memories'));
   return empty('Nothing here yet', project() ? `No memory belongs to ${project()}.` : 'What your agents save appears here. Home says how to connect one.', h('a', { class: 'button', href: '/new' }, 'New memory'));
 }
 
@@ -174,16 +184,17 @@ function filterBar(path, query, searching, tags) {
   const type = query.get('type');
   const types = [...new Set([...kinds, ...(type ? [type] : [])])].sort();
   const session = query.get('session');
+  const by = [...new Set([...writers, ...(query.get('by') ? [String(query.get('by'))] : [])])].sort();
   const tag = query.get('tag');
   const named = tags.map((each) => /** @type {[string, string]} */ ([each.tag, `${each.tag} (${each.memories})`]));
   if (tag && !tags.some((each) => each.tag === tag)) named.unshift([tag, tag]);
   return h('div', { class: 'filters', role: 'group', 'aria-label': 'Filters' },
     choice('Type', 'type', [['', 'Any type'], ...types.map((each) => /** @type {[string, string]} */ ([each, each]))]),
     named.length > 0 && choice('Tag', 'tag', [['', 'Any tag'], ...named]),
+    choice('Age', 'days', [['', 'Any time'], ['1', 'Last day'], ['7', 'Last week'], ['30', 'Last month'], ['365', 'Last year']]),
     searching
-      ? [choice('Age', 'days', [['', 'Any time'], ['1', 'Last day'], ['7', 'Last week'], ['30', 'Last month'], ['365', 'Last year']]),
-        h('label', { class: 'inline' }, 'As of ', h('input', { type: 'date', value: query.get('as_of') ?? '', onchange: (event) => set('as_of', event.target.value) }))]
-      : choice('State', 'state', [['', 'Current'], ['archived', 'Archived'], ['forgotten', 'Forgotten']]),
+      ? [h('label', { class: 'inline' }, 'As of ', h('input', { type: 'date', value: query.get('as_of') ?? '', onchange: (event) => set('as_of', event.target.value) }))]
+      : [by.length > 1 && choice('Written by', 'by', [['', 'By anybody'], ...by.map((each) => /** @type {[string, string]} */ ([each, `by ${who(each)}`]))]), choice('State', 'state', [['', 'Current'], ['archived', 'Archived'], ['forgotten', 'Forgotten']])],
     choice('Order', 'sort', searching ? [['', 'Best first'], ['newest', 'Newest first'], ['oldest', 'Oldest first']] : [['', 'Newest first'], ['oldest', 'Oldest first']]),
     session && button('small', () => set('session', ''), `Session ${session} ✕`));
 }

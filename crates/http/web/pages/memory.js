@@ -151,10 +151,13 @@ function fieldList(memory) {
 async function use(memory, signal) {
   const worth = memory.erased || memory.deleted_at ? null : await get(`/api/scores/${memory.id}`, {}, signal);
   return details([
-    ['Opened', counted(memory.accesses, 'time')], ['Cited', counted(memory.citations, 'time')],
+    ['Shown', worth && counted(worth.shown, 'time')], ['Opened', counted(memory.accesses, 'time')], ['Cited', counted(memory.citations, 'time')],
     ['Last used', worth?.last_accessed ? when(worth.last_accessed) : ''],
     ['Pointed at', worth && counted(worth.incoming_edges, 'relation')],
     ['Worth', worth && h('span', {}, `${worth.score.toFixed(2)} of 5 `, h('meter', { min: 0, max: 5, value: worth.score, 'aria-label': 'Worth' }))],
+    ['Salience', worth && h('span', {}, `${worth.salience.toFixed(2)} of 1 `, h('meter', { min: 0, max: 1, value: worth.salience, 'aria-label': 'Salience' }))],
+    ...Object.entries(worth?.factors ?? {}).map(([name, value]) => /** @type {[string, Child]} */ ([`\u2022 ${name}`, h('span', { class: 'quiet' }, `${Number(value).toFixed(2)} `, h('meter', { min: 0, max: 1, value, 'aria-label': `Factor ${name}` }))])),
+    ['Importance now', worth && worth.importance.toFixed(2)],
   ]);
 }
 

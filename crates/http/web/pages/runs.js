@@ -1,10 +1,12 @@
 // Runs of talents: what goes on, what has ended, and the events of one. `/runs/ID` follows a run to its end.
 
 import { get, send } from '../lib/api.js';
-import { actions, button, h, map, show } from '../lib/dom.js';
+import { openDialog } from '../lib/dialog.js';
+import { actions, button, h, input, map, pill, quiet, show } from '../lib/dom.js';
+import { markdown } from '../lib/markdown_dom.js';
 import { card, commandLine, details, empty, fillIn, heading, table, when } from '../lib/parts.js';
-import { reload } from '../lib/router.js';
-import { count, counted } from '../lib/text.js';
+import { go, reload } from '../lib/router.js';
+import { capital, count, counted, words } from '../lib/text.js';
 import { moment, span } from '../lib/time.js';
 import { attempt, tell } from '../lib/toast.js';
 import { eventCard } from './live.js';
@@ -25,7 +27,7 @@ export async function open({ parts, signal }) {
     heading('Runs', { sub: `${counted(runs.live.length, 'run')} going on, ${counted(runs.total, 'run')} in all` }),
     waiting, card('Runs', rows.length === 0 ? empty('Nothing has run yet', 'A talent runs on schedule, or when somebody asks for it.', commandLine("cortex talent run default 'What did I decide?'"))
       : table('Runs', ['Run', 'Talent', 'State', 'Began', 'Took', 'Cost'], rows)),
-    card('Talents', talents),
+    card('Talents', talents, { aside: button('small', newTalent, 'New talent') }),
   ];
 }
 
@@ -46,6 +48,16 @@ function waitingCard(approvals) {
     button('', () => void decide(each, false), 'Refuse'))))), { class: 'warn-card' });
 }
 
+/** Asks for a name, and opens the editor. */
+function newTalent() {
+  const name = input({ id: 'talent-name', required: true, maxlength: 64, pattern: '[a-z][a-z0-9_\\-]*', autocomplete: 'off', placeholder: 'weekly_review' });
+  const dialog = openDialog('New talent', h('form', { onsubmit: (event) => {
+    event.preventDefault();
+    dialog.close();
+    go(`/talents/${encodeURIComponent(name.value.trim())}`);
+  } }, h('label', { for: 'talent-name' }, 'Its name: small letters, digits, _ and -'), name, actions(h('button', { class: 'button primary', type: 'submit' }, 'Write it'))));
+}
+
 /** @param {any} run */
 function state(run) {
   const word = run.state ?? run.status ?? (run.position ? 'queued' : 'running');
@@ -58,7 +70,7 @@ async function shelf(signal) {
   return [
     answer.problems.length > 0 && h('ul', {}, answer.problems.map((/** @type {string} */ words) => h('li', { class: 'bad-text' }, words))),
     answer.providers.length === 0 && h('p', { class: 'note' }, 'Talents wait: ', answer.talents.find((/** @type {any} */ talent) => talent.no_model)?.no_model ?? 'no provider of models is set up', '.'),
-    table('Talents', ['Talent', 'What it does', 'When', 'From', 'Model'], map(answer.talents, (talent) => [h('b', {}, talent.name), talent.description ?? talent.title, h('span', { class: 'nowrap' }, talent.schedule ?? 'when asked'),
+    table('Talents', ['Talent', 'What it does', 'When', 'From', 'Model'], map(answer.talents, (talent) => [h('a', { href: `/talents/${talent.name}` }, h('b', {}, talent.name)), talent.description ?? talent.title, h('span', { class: 'nowrap' }, talent.schedule ?? 'when asked'),
       talent.source, talent.model ?? h('span', { class: 'quiet nowrap', title: talent.no_model ?? '' }, talent.no_model ? 'none yet' : 'none needed')])),
   ];
 }
@@ -68,14 +80,20 @@ async function shelf(signal) {
  * @param {AbortSignal} signal
  */
 async function one(id, signal) {
-  const [run, events] = await Promise.all([get(`/api/runs/${encodeURIComponent(id)}`, {}, signal), get(`/api/runs/${encodeURIComponent(id)}/events`, { limit: 1000 }, signal)]);
+  const [run, before] = await Promise.all([get(`/api/runs/${encodeURIComponent(id)}`, {}, signal), get(`/api/runs/${encodeURIComponent(id)}/events`, { limit: 1000 }, signal)]);
+  /** @type {any[]} */
+  const events = before;
   const list = h('div', { class: 'events' });
+  const told = h('div');
+  const draw = () => show(told, story(events));
   const put = (/** @type {any[]} */ fresh) => {
+    if (list.querySelector('.empty')) show(list);
     list.append(...fresh.map(eventCard));
     while (list.childElementCount > EVENTS_SHOWN_MAX) list.firstElementChild?.remove();
   };
   if (events.length > 0) put(events.slice(-EVENTS_SHOWN_MAX));
   else show(list, empty('No event yet', 'They appear as they happen.'));
+  draw();
   const goesOn = run.state === 'running' || run.state === 'queued';
   if (goesOn) {
     const stream = new EventSource(`/api/events?use_id=${encodeURIComponent(id)}`);
@@ -83,6 +101,8 @@ async function one(id, signal) {
     stream.onmessage = (message) => {
       const event = JSON.parse(message.data);
       put([event]);
+      events.push(event);
+      draw();
       if (event.event === 'finish' || (event.event === 'error' && event.terminal !== false)) {
         stream.close();
         reload();
@@ -93,12 +113,44 @@ async function one(id, signal) {
     await send('DELETE', `/api/runs/${encodeURIComponent(id)}`);
     tell('It was told to end.');
   });
-  const end = events.findLast((/** @type {any} */ event) => event.event === 'finish' || event.event === 'error');
   return [
-    heading(`Run ${id}`, { sub: [state(run), ` ${run.name ?? ''}`], actions: goesOn && button('danger', () => void cancel(), 'Cancel') }),
-    h('div', { class: 'columns' },
-      h('div', {}, end?.result && card('Result', h('p', { class: 'context-text' }, String(end.result))), end?.error && card('What went wrong', h('p', { class: 'bad-text' }, String(end.error))), card('Events', list)),
-      h('div', {}, card('Details', details(Object.entries(run).filter(([, value]) => ['string', 'number', 'boolean'].includes(typeof value))
-        .map(([key, value]) => [key, typeof value === 'number' && !['use_id', 'ts'].includes(key) ? count(value) : String(value)]))))),
+    h('nav', { class: 'crumbs', 'aria-label': 'Where this is' }, h('a', { href: '/runs' }, 'Runs and talents'), ' / ', h('span', {}, id)),
+    heading(`Run ${id}`, { sub: [state(run), ' ', h('a', { href: `/talents/${run.name}` }, run.name ?? '')], actions: goesOn && button('danger', () => void cancel(), 'Cancel') }),
+    h('div', { class: 'columns' }, h('div', {}, told, card('Events', list)),
+      h('div', {}, card('Details', details(Object.entries(run).filter(([, value]) => ['string', 'number', 'boolean'].includes(typeof value)).map(([key, value]) => [capital(words(key)), shown(key, value)]))))),
   ];
+}
+
+/** What a run did, in the order in which somebody reads it. @param {any[]} events */
+function story(events) {
+  const find = (/** @type {string} */ kind) => events.find((event) => event.event === kind);
+  const end = events.findLast((event) => event.event === 'finish' || event.event === 'error');
+  const prompt = find('start')?.prompt ?? find('request')?.prompt;
+  const ended = new Map(events.filter((event) => event.event === 'tool_end').map((event) => [event.call_id, event]));
+  const calls = events.filter((event) => event.event === 'tool_start');
+  const writing = end ? '' : events.filter((event) => event.event === 'text_delta').map((event) => event.delta ?? '').join('');
+  const paid = events.filter((event) => event.event === 'usage');
+  const dollars = paid.reduce((sum, event) => sum + (event.cost ?? 0), 0);
+  return [
+    prompt && card('Prompt', h('div', { class: 'context-text' }, String(prompt))),
+    calls.length > 0 && card('Tools', table('Tools', ['Tool', 'With', 'State', 'Took', 'Gave'], calls.map((call) => {
+      const done = ended.get(call.call_id);
+      return [h('b', {}, call.tool), h('code', { class: 'wrap' }, JSON.stringify(call.args ?? {})), done ? pill(done.blame ? 'bad' : 'good', done.blame ? 'failed' : 'done') : pill('accent', 'running'),
+        done && typeof done.duration_ms === 'number' ? span(done.duration_ms) : '', (done?.cited ?? []).map((/** @type {number} */ memory) => [h('a', { href: `/m/${memory}` }, `#${memory}`), ' '])];
+    }))),
+    writing && card('Being written', h('div', { class: 'context-text' }, writing)),
+    end?.result && card('Result', markdown(String(end.result)), { aside: dollars > 0 && quiet(`$${dollars.toFixed(4)}`) }),
+    end?.error && card('What went wrong', h('p', { class: 'bad-text' }, String(end.error))),
+  ];
+}
+
+/**
+ * @param {string} key
+ * @param {any} value
+ */
+function shown(key, value) {
+  if (key === 'ts') return moment(value);
+  if (key === 'cost') return `$${Number(value).toFixed(4)}`;
+  if (key === 'runtime_seconds') return span(value * 1000);
+  return typeof value === 'number' && key !== 'use_id' ? count(value) : String(value);
 }

@@ -7,7 +7,7 @@
 #[cfg(test)]
 mod tests;
 
-use api::mind::budget::LEDGER_MAX;
+use api::mind::budget::{DAYS_MAX, LEDGER_MAX};
 use std::collections::{BTreeMap, VecDeque};
 
 use kernel::memory::Millis;
@@ -17,8 +17,6 @@ use thiserror::Error;
 
 use crate::settings::BudgetSettings;
 
-/// Days of totals that are kept.
-pub const DAYS_MAX: usize = 400;
 /// Calls that may be under way at once.
 pub const RESERVATIONS_MAX: usize = 256;
 
@@ -334,6 +332,17 @@ impl ModelBudget {
     pub fn spent_for(&self, purpose: Purpose, now: Millis) -> Cost {
         let day = self.days.get(&day_of(now));
         day.and_then(|day| day.get(&purpose)).copied().unwrap_or_default()
+    }
+
+    /// The last days on which something was spent, the oldest first, out of as many as are asked for.
+    pub fn spent_days(
+        &self,
+        days: usize,
+        now: Millis,
+    ) -> impl Iterator<Item = (Millis, &BTreeMap<Purpose, Cost>)> {
+        let (today, days) = (day_of(now), i64::try_from(days).unwrap_or(i64::MAX));
+        let span = self.days.iter().filter(move |(day, _)| (0..days).contains(&(today - **day)));
+        span.map(|(day, purposes)| (Millis(day.saturating_mul(DAY_MS)), purposes))
     }
 
     pub fn reserved(&self) -> Cost {

@@ -164,3 +164,23 @@ fn what_runs_took_is_booked_once_with_or_without_a_reservation() {
     budget.paid(Purpose::Talents, "1700000000001", Cost::default(), None, Millis(5));
     assert_eq!(budget.ledger().count(), 2);
 }
+
+// web W14: what a plot is drawn from
+#[test]
+fn what_days_cost_is_known_by_purpose_as_far_back_as_is_asked() {
+    let mut budget = ModelBudget::default();
+    let paid = |budget: &mut ModelBudget, purpose: Purpose, day: i64| {
+        let who = format!("{}-{day}", purpose.name());
+        budget.paid(purpose, &who, cost(40), None, Millis(day * DAY + 5));
+    };
+    paid(&mut budget, Purpose::Chat, 1);
+    paid(&mut budget, Purpose::Chat, 3);
+    paid(&mut budget, Purpose::Talents, 3);
+    let now = Millis(4 * DAY + 7);
+    let asked = |days: usize| -> Vec<(i64, usize)> {
+        budget.spent_days(days, now).map(|(day, sums)| (day.get() / DAY, sums.len())).collect()
+    };
+    assert_eq!(asked(10), [(1, 1), (3, 2)]);
+    assert_eq!(asked(2), [(3, 2)], "today and the day before");
+    assert_eq!(asked(0), []);
+}

@@ -151,6 +151,7 @@ pub fn undo(view: &View<'_>, run: &str) -> Result<MindPlan> {
     let mut plan =
         MindPlan { job: "undo".to_owned(), undoes: Some(run.to_owned()), ..MindPlan::default() };
     plan.examined = entries.len();
+    let of_run: BTreeSet<u64> = entries.iter().map(|entry| entry.seq).collect();
     let written: BTreeSet<u64> = entries
         .iter()
         .filter(|entry| entry.kind == EntryKind::Write)
@@ -168,13 +169,17 @@ pub fn undo(view: &View<'_>, run: &str) -> Result<MindPlan> {
                 if head.tombstone.is_some() {
                     continue;
                 }
-                if version.by != BY {
+                if version.by != BY && !of_run.contains(&version.seq) {
                     let reason = format!("made by {run}, but {} changed it since", version.by);
                     plan.suggestions.push(Suggestion { about: vec![id.get()], reason });
                     continue;
                 }
                 MemoryAction::Forget(PinnedVersion { id, version: head.version })
             }
+            // What the run itself wrote goes as a whole.
+            Payload::Tombstone(gone) if written.contains(&gone.id.get()) => continue,
+            Payload::UpdateHead(update) if written.contains(&update.id.get()) => continue,
+            Payload::AddEdge(edge) if written.contains(&edge.src.get()) => continue,
             Payload::Tombstone(gone) => {
                 let head = view.required_head(gone.id)?;
                 if head.erased || head.tombstone.is_none() {
@@ -189,7 +194,6 @@ pub fn undo(view: &View<'_>, run: &str) -> Result<MindPlan> {
                 }
                 MemoryAction::Restore(update.id)
             }
-            // What the run itself wrote goes as a whole.
             Payload::Update(update) if written.contains(&update.id.get()) => continue,
             Payload::Update(update) => {
                 let head = view.required_head(update.id)?;

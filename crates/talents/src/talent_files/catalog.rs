@@ -173,7 +173,7 @@ impl TalentCatalog {
     }
 }
 
-fn read(file: &Path) -> Result<String, String> {
+pub(super) fn read(file: &Path) -> Result<String, String> {
     let size = fs::metadata(file).map_err(|error| format!("cannot be read: {error}"))?.len();
     if size > FILE_BYTES_MAX as u64 {
         return Err(format!("larger than {FILE_BYTES_MAX} bytes"));
@@ -182,7 +182,7 @@ fn read(file: &Path) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|_| "is not text (UTF-8)".to_owned())
 }
 
-fn parse(
+pub(super) fn parse(
     name: &TalentName,
     source: TalentSource,
     folder: Option<&Path>,

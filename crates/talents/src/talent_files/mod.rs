@@ -14,6 +14,7 @@ mod instructions;
 mod keys;
 mod problem;
 mod template;
+pub mod text;
 
 pub use api::run::OutputFormat;
 pub use catalog::{TalentCatalog, TalentError};

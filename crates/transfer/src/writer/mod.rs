@@ -35,6 +35,7 @@ pub(super) struct ImportWriter<'h> {
     report: &'h mut ImportReport,
     now: Millis,
     by: &'h str,
+    run: Option<&'h str>,
     salt: &'h dyn Fn() -> Result<Salt>,
     dry: bool,
     /// `cortex:<store>:` of the store itself; an empty one has no name.
@@ -84,7 +85,7 @@ impl<'h> ImportWriter<'h> {
         cortex: &'h Cortex,
         staging: &'h StagingDatabase,
         report: &'h mut ImportReport,
-        (now, by): (Millis, &'h str),
+        (now, by, run): (Millis, &'h str, Option<&'h str>),
         salt: &'h dyn Fn() -> Result<Salt>,
         dry: bool,
     ) -> Result<ImportWriter<'h>> {
@@ -98,6 +99,7 @@ impl<'h> ImportWriter<'h> {
             report,
             now,
             by,
+            run,
             salt,
             dry,
             native,
@@ -263,6 +265,7 @@ impl<'h> ImportWriter<'h> {
         let mut stamp = Stamp::new(at, by.map_or(self.by, String::as_str));
         stamp.is_dated = at != self.now;
         stamp.idempotency_key = key;
+        stamp.run = self.run.map(str::to_owned);
         self.group_bytes += command.content_bytes();
         let request = Submission { stamp, command, authority: None };
         self.group.push(Pending { what: staged.what.clone(), request, effect });

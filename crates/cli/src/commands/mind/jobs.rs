@@ -245,6 +245,6 @@ fn undo(run: &str, dry_run: bool, inv: &Invocation, out: &mut Output) -> Command
 
 pub(crate) fn budget(args: &BudgetArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     let kill_switch = (args.stop || args.allow).then_some(args.stop);
-    let request = BudgetRequest { kill_switch, limit: Some(args.limit) };
+    let request = BudgetRequest { kill_switch, limit: Some(args.limit), days: None };
     out.answer(&inv.ask(request)?, people::budget)
 }

@@ -289,7 +289,8 @@ impl Host {
         caller: &Caller,
         kill_switch: Option<bool>,
     ) -> Result<AdminReply> {
-        let answer = self.budget(caller, BudgetRequest { kill_switch, limit: None })?;
+        let answer =
+            self.budget(caller, BudgetRequest { kill_switch, ..BudgetRequest::default() })?;
         Ok((people::budget(&answer), value(&answer)?))
     }
 

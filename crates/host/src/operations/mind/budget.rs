@@ -7,7 +7,9 @@ use service::error::Result;
 
 use crate::home::Host;
 
-pub(super) use api::mind::{BudgetAnswer, BudgetRequest, LedgerView, PurposeView};
+pub(super) use api::mind::{
+    BudgetAnswer, BudgetRequest, LedgerView, PurposeView, SpentDay, SpentSum,
+};
 
 impl Host {
     pub fn budget(&self, caller: &Caller, request: BudgetRequest) -> Result<BudgetAnswer> {
@@ -38,7 +40,20 @@ impl Host {
             dollars: dollars(line.cost.micro_dollars),
             assumed: line.assumed,
         });
+        let days = mind.budget.spent_days(request.days.unwrap_or(0), caller.now()?);
+        let days = days.map(|(day, purposes)| SpentDay {
+            day: day.date(),
+            purposes: purposes
+                .iter()
+                .map(|(purpose, cost)| {
+                    let sum =
+                        SpentSum { tokens: cost.tokens, dollars: dollars(cost.micro_dollars) };
+                    (purpose.name().to_owned(), sum)
+                })
+                .collect(),
+        });
         Ok(BudgetAnswer {
+            days: days.collect(),
             kill_switch: spent.kill_switch,
             provider: provider.map(|provider| provider.name.clone()),
             tokens: spent.spent.tokens,
