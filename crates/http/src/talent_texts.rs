@@ -118,7 +118,8 @@ pub(super) async fn write(
             let problems = if edit.dry_run {
                 text::check(&folder, &name, words.unwrap_or_default())
             } else {
-                text::write(&folder, &name, words, edit.before.as_deref()).map_err(|error| refused(&error))?
+                text::write(&folder, &name, words, edit.before.as_deref())
+                    .map_err(|error| refused(&error))?
             };
             let is_sound = !problems.iter().any(TalentProblem::is_error);
             Ok(TalentEditOutcome { saved: is_sound && !edit.dry_run, problems: views(&problems) })
