@@ -12,7 +12,7 @@ use agent_sessions::AgentSessions;
 use api::hook::{
     BRIEFING_TOKENS_MAX, HookAnswer, HookMoment, HookRequest, RECALL_TOKENS_MAX, SessionBeginning,
 };
-use api::past::{PastKeepRequest, PastReadRequest};
+use api::past::{PastKeepRequest, PastReadRequest, PastSearchRequest};
 use kernel::actor::ActorName;
 use kernel::memory::Millis;
 use serde_json::{Value, json};
@@ -129,6 +129,33 @@ impl Step<'_> {
             }
         }
     }
+}
+
+// past 54
+#[test]
+fn a_turn_is_found_as_soon_as_its_agent_says_that_it_ended() {
+    const BEFORE: [Step<'static>; 2] =
+        [Step::Asked("Which port does staging use?"), Step::Answered("It listens on 8443.")];
+    let home = Home::new();
+    home.session("s1", &BEFORE);
+    home.read();
+    let zebras = [Step::Asked("Where do zebras sleep?"), Step::Answered("They sleep standing.")];
+    let steps: Vec<Step<'_>> = BEFORE.into_iter().chain(zebras).collect();
+    let path = home.session("s1", &steps);
+    let found = || {
+        let query = "where do zebras sleep".to_owned();
+        let request = PastSearchRequest { query, ..PastSearchRequest::default() };
+        home.agents.past_search(&home.caller, request).unwrap().past
+    };
+    let ended = |path: &std::path::Path| {
+        let transcript = Some(path.display().to_string());
+        home.hook(HookMoment::Stop, "s1", HookRequest { transcript, ..HookRequest::default() })
+    };
+    assert!(found().iter().all(|hit| hit.turn == 1));
+    home.hook(HookMoment::Stop, "s1", HookRequest::default());
+    assert!(found().iter().all(|hit| hit.turn == 1), "nobody said where it is");
+    ended(&path);
+    assert_eq!(found()[0].reference, "claude-code:s1#2");
 }
 
 /// A deploy that failed, and what made it go on.

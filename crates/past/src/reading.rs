@@ -169,7 +169,12 @@ impl Past {
         world: &mut ReadWorld<'_>,
         bytes: u64,
     ) -> Result<()> {
-        let sources = plan.next_sources(bytes);
+        let mut sources = plan.next_sources(bytes);
+        // Somebody else may have read on since the plan was made.
+        for source in &mut sources {
+            source.before = self.catalog.sources.get(&*source.path.to_string_lossy()).cloned();
+        }
+        sources.retain(|source| !source.is_read());
         if sources.is_empty() {
             return Ok(());
         }

@@ -20,6 +20,14 @@ pub(crate) struct SourcePlan {
     pub(crate) before: Option<SourceRow>,
 }
 
+impl SourcePlan {
+    /// Nothing changed since it was read.
+    pub(crate) fn is_read(&self) -> bool {
+        let version = self.reader.version();
+        self.before.as_ref().is_some_and(|row| row.stamp == self.stamp && row.version == version)
+    }
+}
+
 /// All regular files below the roots of a reader that it knows.
 pub(crate) fn find(
     reader: &dyn PastReader,

@@ -4,7 +4,7 @@
 //! caller, never looked up here.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 
 use api::past::{PastReadAnswer, PastReadRequest};
 use past::{ReadPlan, ReadScope, ReadWorld};
@@ -19,7 +19,7 @@ use crate::AgentSessions;
 
 /// Bytes of sources that are read before others may ask.
 const STEP_BYTES: u64 = 64 << 20;
-/// Bytes that are read on the way to a question when nobody else follows what agents write.
+/// Bytes that are read on the way, to a question when nobody else follows what agents write, or when a turn ends.
 const CATCH_UP_BYTES: u64 = 8 << 20;
 
 /// A file that changed within this time is looked at more often than the others.
@@ -94,6 +94,32 @@ impl AgentSessions {
         let mut plan = self.past_plan(&owner, &scope, &surroundings)?;
         while !plan.is_done() {
             self.past_step(&owner, &mut plan, &surroundings, STEP_BYTES)?;
+        }
+        Ok(())
+    }
+
+    /// Reads on in the session of which an agent just said that it wrote. What is much is left to whoever follows.
+    pub(crate) fn past_hear(
+        &self,
+        caller: &Caller,
+        variables: &BTreeMap<String, String>,
+        transcript: &Path,
+    ) -> Result<()> {
+        if !self.past.is_there() || !self.follows_past()? {
+            return Ok(());
+        }
+        let owner = self.past_owner(caller)?;
+        let surroundings = surroundings(&owner, variables)?;
+        let is_plain = transcript.components().all(|part| part != Component::ParentDir)
+            && transcript.symlink_metadata().is_ok_and(|data| data.is_file());
+        let Some(agent) = past::agent_of(transcript, &surroundings).filter(|_| is_plain) else {
+            return Ok(());
+        };
+        let path = Some(transcript.to_owned());
+        let scope = ReadScope { agents: vec![agent], path, ..ReadScope::default() };
+        let mut plan = self.past_plan(&owner, &scope, &surroundings)?;
+        if plan.progress().1 <= CATCH_UP_BYTES && !plan.is_done() {
+            self.past_step(&owner, &mut plan, &surroundings, CATCH_UP_BYTES)?;
         }
         Ok(())
     }

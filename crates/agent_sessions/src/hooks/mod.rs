@@ -18,6 +18,8 @@ mod told;
 mod tool_recall;
 mod transcript;
 
+use std::path::Path;
+
 use api::ErrorCode;
 use api::capture::CaptureRequest;
 use api::hook::{HookAnswer, HookMoment, HookRequest, SessionBeginning};
@@ -90,6 +92,18 @@ impl AgentSessions {
             HookMoment::PreCompact | HookMoment::Stop | HookMoment::SessionEnd => {
                 self.paused(caller, &request, &subject, switches, &mut answer)?;
             }
+        }
+        let has_written = matches!(
+            request.moment,
+            HookMoment::SubagentStop
+                | HookMoment::PreCompact
+                | HookMoment::Stop
+                | HookMoment::SessionEnd
+        );
+        if let Some(path) = request.transcript.as_deref().filter(|_| has_written)
+            && let Err(error) = self.past_hear(caller, &request.variables, Path::new(path))
+        {
+            answer.notes.push(error.to_string());
         }
         answer.notes.extend(wrong);
         Ok(answer)

@@ -19,6 +19,38 @@ fn reading_twice_writes_nothing() {
     assert_eq!((scene.disk.files(), scene.disk.changes()), (files, changes));
 }
 
+// past 67: a hook, the daemon's round and a person may ask for the same at once
+#[test]
+fn plans_that_overlap_read_nothing_twice() {
+    let scene = Scene::new();
+    let mut lines = turns("first", 3);
+    let path = scene.claude("s1", &lines);
+    scene.read();
+    // No prompt comes with it by which a turn is known again.
+    let more = [result("r", 9, "first-3-t", &json!("built again"), false)];
+    append(&path, &text_of(&more));
+    lines.extend(more);
+    let surroundings = transcripts::surroundings::PastSurroundings::of_home(scene.home.path());
+    let mut world = past::ReadWorld {
+        surroundings: &surroundings,
+        exclusion: &scene.exclusion,
+        tombstones: &scene.tombstones,
+        now: crate::histories::NOW,
+        progress: &mut |_, _| {},
+    };
+    let mut past = scene.past();
+    let scope = ReadScope::default();
+    let plans = [past.plan(&scope, &world).unwrap(), past.plan(&scope, &world).unwrap()];
+    for mut plan in plans {
+        past.read_step(&mut plan, &mut world, u64::MAX).unwrap();
+    }
+    let twice = contents(&past);
+    let once = Scene::new();
+    once.claude("s1", &lines);
+    once.read();
+    assert_eq!(twice, contents(&once.past()));
+}
+
 #[test]
 fn a_dry_run_says_what_would_be_read() {
     let scene = Scene::new();
