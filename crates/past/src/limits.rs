@@ -3,9 +3,9 @@
 /// Bytes of items in a segment before it is closed. A turn more writes the open one anew, so it is not larger; with one
 /// item more it has, nearly always, no more than the 128 KiB for which zstd is best at a level that costs little.
 pub const SEGMENT_BYTES_MAX: usize = 124 << 10;
-/// Bytes of items in one compressed block of a segment: mostly all of it. Several blocks would let a turn be unpacked
-/// by itself, and take a twentieth more room.
-pub const BLOCK_BYTES_MAX: usize = 128 << 10;
+/// Bytes of items in one compressed block of a segment, which is unpacked as a whole for a turn in it: half of a
+/// segment. All of it would take a fiftieth less room, and a question a sixth more time.
+pub const BLOCK_BYTES_MAX: usize = 62 << 10;
 /// Bytes of a block when it is unpacked. One item can be larger than a block by its longest texts.
 pub const UNPACKED_BYTES_MAX: usize = 1 << 20;
 /// Items of a session that are read to answer a question about it.
