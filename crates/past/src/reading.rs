@@ -182,10 +182,19 @@ impl Past {
         let outcome = self.read_all(&sources, world, &mut plan.outcome);
         if outcome.is_err() {
             // The error to report is the one that came first; what is on disk is whole in any case.
-            let _ = self.load();
+            let _ = self.take_back();
         }
         outcome?;
         self.end()
+    }
+
+    /// Goes back to what is durable after a reading that failed. What it wrote and nobody names is removed: perhaps it
+    /// was room that was missing, and without it what was read before can still be asked.
+    fn take_back(&mut self) -> Result<()> {
+        self.load()?;
+        self.remove_strays()?;
+        self.end()?;
+        self.load()
     }
 
     /// What a reading came to, and what there is now.

@@ -1,4 +1,4 @@
-//! A disk in memory that dies at a given write, in the middle of it.
+//! A disk in memory that dies at a given write, in the middle of it, or has no more room from then on.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -19,9 +19,16 @@ struct State {
     changes: u64,
     dies_at: Option<u64>,
     is_dead: bool,
+    full_at: Option<u64>,
 }
 
 impl State {
+    /// An error if there is no room for one more change.
+    fn has_room(&self) -> io::Result<()> {
+        let is_full = self.full_at.is_some_and(|at| self.changes >= at);
+        if is_full { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+    }
+
     /// Counts a change; true if it still happens.
     fn survives(&mut self) -> bool {
         self.changes += 1;
@@ -43,6 +50,16 @@ impl FaultDisk {
     pub(crate) fn die_at(&self, change: u64) {
         let mut state = self.state.lock().unwrap();
         state.dies_at = Some(state.changes + change);
+    }
+
+    /// From the n-th change from now nothing more can be written; reading and removing go on.
+    pub(crate) fn fill_at(&self, change: u64) {
+        let mut state = self.state.lock().unwrap();
+        state.full_at = Some(state.changes + change);
+    }
+
+    pub(crate) fn make_room(&self) {
+        self.state.lock().unwrap().full_at = None;
     }
 
     /// What a new process finds.
@@ -98,6 +115,7 @@ impl PastDisk for FaultDisk {
     fn write_all(&self, files: &[(String, Vec<u8>)]) -> io::Result<()> {
         let mut state = self.state.lock().unwrap();
         for (name, bytes) in files {
+            state.has_room()?;
             if !state.survives() {
                 return Err(dead());
             }
@@ -111,6 +129,7 @@ impl PastDisk for FaultDisk {
         if state.is_dead {
             return Err(dead());
         }
+        state.has_room()?;
         let survives = state.survives();
         let part = if survives { bytes } else { &bytes[..bytes.len() / 2] };
         state.files.entry(name.to_owned()).or_default().extend_from_slice(part);

@@ -107,6 +107,41 @@ fn killed_at_every_write_of_reading_nothing_is_lost_or_doubled() {
     assert!(killed >= 5, "only {killed} changes were met");
 }
 
+// past 28
+#[test]
+fn a_disk_that_is_full_ends_a_reading_and_what_was_read_before_is_still_there() {
+    let mut ended = 0;
+    for at in 0.. {
+        let scene = Scene::new();
+        // The first reading of all leaves nothing behind that would need room.
+        scene.claude("s1", &turns("a", 4));
+        scene.disk.fill_at(at);
+        if scene.try_read(&mut scene.past()).is_err() {
+            let mut past = scene.past();
+            past.recover(&scene.tombstones).unwrap();
+            assert!(past.verify().unwrap().is_sound(), "full at {at}: {:?}", past.verify());
+        }
+        scene.disk.make_room();
+        scene.read();
+        let before = contents(&scene.past());
+        scene.claude("s2", &turns("b", 3));
+        scene.disk.fill_at(at);
+        let outcome = scene.try_read(&mut scene.past());
+        let mut past = scene.past();
+        past.recover(&scene.tombstones).unwrap();
+        let kept = contents(&past);
+        assert!(kept.starts_with(&before), "full at {at}");
+        assert!(past.verify().unwrap().is_sound(), "full at {at}: {:?}", past.verify());
+        scene.disk.make_room();
+        assert_eq!(scene.read().sessions, 2);
+        if outcome.is_ok() {
+            break;
+        }
+        ended += 1;
+    }
+    assert!(ended >= 3, "only {ended} places without room were met");
+}
+
 // past 23
 #[test]
 fn killed_at_every_write_of_a_rebuild_it_is_done_at_the_next_start() {
