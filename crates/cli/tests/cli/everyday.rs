@@ -38,7 +38,7 @@ fn a_prompt_is_erased_by_its_entry() {
     let home = Home::new();
     let kept = home.run(&["prompt", "forget xyzzyplugh", "--json"]).ok().json()["id"].to_string();
     home.run(&["delete", &kept]).ends(3);
-    let said = home.run(&["erase", &kept, "--reason", "asked to", "--yes", "--wait"]).ok().out;
+    let said = home.run(&["erase", &kept, "--reason", "asked to", "--yes", "--until-gone"]).ok().out;
     assert_eq!(said, format!("erased the text of entry {kept}\n"));
     assert_eq!(home.run(&["prompts", "--json"]).ok().json()["prompts"], json!([]));
 }

@@ -162,7 +162,7 @@ fn a_name_longer_than_any_is_refused_or_not_found() {
         }
         let end = format!("/api/sessions/{escaped}/end");
         problem(&daemon.post(&end, &json!({})), 404, "not_found");
-        problem(&daemon.post("/api/mind/undo", &json!({"run": name})), 404, "not_found");
+        problem(&daemon.post("/api/mind/undo", &json!({"run": name})), 404, "unknown_run");
     }
     daemon.save("every actor answers on", "manual");
 }

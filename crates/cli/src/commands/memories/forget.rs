@@ -122,8 +122,8 @@ impl RestoreArgs {
 /// A prompt, a session's summary or the query of a late find is erased by the number of its journal entry.
 ///
 /// When this returns, the content is gone from the ledger and nothing finds it. Copies in the index are removed in the
-/// background; `cortex doctor` tells until they are, and --wait waits for it. The journal keeps that there was a
-/// memory, and still verifies. The next backup into a folder removes it there; proof files and other backups made
+/// background; `cortex doctor` tells until they are, and --until-gone waits for it. The journal keeps that there was
+/// a memory, and still verifies. The next backup into a folder removes it there; proof files and other backups made
 /// earlier are not reached.
 ///
 /// JSON: {id, hard, uri, seq, at, changed, pending, root}; pending, if it is there: copies in the index still go
@@ -142,7 +142,7 @@ pub(crate) struct EraseArgs {
     yes: bool,
     /// Return when copies in the index are gone, too
     #[arg(long)]
-    wait: bool,
+    until_gone: bool,
 }
 
 pub(crate) fn delete(args: &DeleteArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
@@ -159,7 +159,7 @@ pub(crate) fn forget(args: &ForgetArgs, inv: &Invocation, out: &mut Output) -> C
 
 pub(crate) fn erase(args: &EraseArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     remove(&args.memory, Some(args.reason.clone()), Some(args.yes), inv, out)?;
-    if args.wait { copies_gone(inv) } else { Ok(()) }
+    if args.until_gone { copies_gone(inv) } else { Ok(()) }
 }
 
 /// Waits until copies of what was erased are gone from the index.
