@@ -38,7 +38,8 @@ fn a_prompt_is_erased_by_its_entry() {
     let home = Home::new();
     let kept = home.run(&["prompt", "forget xyzzyplugh", "--json"]).ok().json()["id"].to_string();
     home.run(&["delete", &kept]).ends(3);
-    let said = home.run(&["erase", &kept, "--reason", "asked to", "--yes", "--until-gone"]).ok().out;
+    let said =
+        home.run(&["erase", &kept, "--reason", "asked to", "--yes", "--until-gone"]).ok().out;
     assert_eq!(said, format!("erased the text of entry {kept}\n"));
     assert_eq!(home.run(&["prompts", "--json"]).ok().json()["prompts"], json!([]));
 }
@@ -126,7 +127,10 @@ fn merged_projects_are_one_for_every_later_command() {
     let merged = home.run(&["projects", "merge", "webapp", "--into", "web-app", "--json"]).ok();
     assert_eq!(
         merged.json(),
-        json!({"to": "web-app", "moved": 1, "aliases": ["webapp"], "dry_run": false})
+        json!({
+            "to": "web-app", "moved": 1, "aliases": ["webapp"], "dry_run": false, "given_up": ["webapp"],
+            "undo": [{"action": "move", "ids": [2], "value": "webapp"}],
+        })
     );
     // In another process, by the old name: saved, found and listed under the new one.
     let third = home.run(&["save", "three", "", "--project", "webapp", "--json"]).ok().json();

@@ -138,9 +138,8 @@ fn a_name_longer_than_any_is_refused_or_not_found() {
             let answer = daemon.get(&path);
             assert!((200..500).contains(&answer.status), "{path}: {}", answer.body);
         }
-        for path in [format!("/api/sessions/{escaped}"), format!("/api/mind/runs/{escaped}")] {
-            problem(&daemon.get(&path), 404, "not_found");
-        }
+        problem(&daemon.get(&format!("/api/sessions/{escaped}")), 404, "not_found");
+        problem(&daemon.get(&format!("/api/mind/runs/{escaped}")), 404, "unknown_run");
         let learned = json!({"content": LEARNED});
         for (path, text) in [
             ("/api/observations", json!({"title": "t", "content": "c"})),

@@ -313,8 +313,8 @@ impl Key {
         self
     }
 
-    /// What is written has at most `NAME_BYTES_MAX` bytes here. Anybody may ask for a longer name: its key says a length
-    /// that no other has, so that nothing is found there.
+    /// What is written has at most `NAME_BYTES_MAX` bytes here. Anybody may ask for a longer name: its key says a
+    /// length that no other has, so that nothing is found there.
     fn text(self, text: &str) -> Key {
         self.u8(u8::try_from(text.len()).unwrap_or(u8::MAX)).bytes(text.as_bytes())
     }
