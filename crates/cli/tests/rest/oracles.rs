@@ -175,15 +175,22 @@ fn hidden_words_change_nothing_that_a_delegate_is_answered() {
             same(name, &|scene| scene.tool(name, &arguments));
         }
     }
-    // What a save tells of similar memories, topics and repetitions.
+    assert!(asked > 90, "{asked}");
+}
+
+// F6: what a save tells of similar memories, topics and repetitions. In homes where nobody read anything: that memories
+// were read is journaled in batches, so how many entries there are, which ids count, depends on when.
+#[test]
+fn hidden_words_change_nothing_that_a_delegates_save_is_answered() {
+    let (planted, plain) = (Scene::new(&PLANTED, true), Scene::new(&PLAIN, false));
     for (title, key) in [("hidden zanzibar 2", ""), ("quokka", "auth/design"), ("The cache", "")] {
         let memory = json!({
             "title": title, "content": "secret text: zanzibar zanzibar", "project": "web", "type": "decision",
             "topic_key": key,
         });
-        same(title, &|scene| scene.told("POST", "/api/observations", &memory));
+        let told = |scene: &Scene| scene.told("POST", "/api/observations", &memory);
+        assert_eq!(told(&planted), told(&plain), "{title}");
     }
-    assert!(asked > 90, "{asked}");
 }
 
 // F6: keys for retries are the delegate's own: the owner's tell it nothing, and its own are in nobody's way
