@@ -15,6 +15,7 @@ mod usage;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches as _, Parser, Subcommand};
 use command_line::{failure, invocation, output, process, views, wiring};
 use daemon::server::command::CommandContext;
@@ -219,8 +220,12 @@ fn parsed(arguments: impl Iterator<Item = OsString>) -> Result<Cli, clap::Error>
         return Ok(cli);
     }
     let mut command = Cli::command();
-    if let Ok(matches) = command.try_get_matches_from_mut(&arguments) {
-        return Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command));
+    match command.try_get_matches_from_mut(&arguments) {
+        Ok(matches) => {
+            return Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command));
+        }
+        Err(version) if version.kind() == ErrorKind::DisplayVersion => return Err(version),
+        Err(_) => {}
     }
     // Only who asks for help, or needs some, waits for it to be made.
     let mut cli = Cli::command();
