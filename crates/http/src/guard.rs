@@ -109,6 +109,9 @@ impl Guard {
         match (bearer(headers), self.has_cookie(request)) {
             (Some(given), _) => self.check_token(given),
             (None, true) => origin::check_by_cookie(request, host).map(|()| Shown::Owner),
+            (None, false) if self.ops.node().is_some() => {
+                Err(refused_at_node("a node of a cluster lets nobody in without a token"))
+            }
             (None, false) => {
                 Err(refused("this is for the owner alone: show the token of this home"))
             }
@@ -155,7 +158,7 @@ impl Guard {
                     let kept = kept.map_err(daemon::cluster_host::told)?;
                     let found = kept.map(|kept| Bearers::read(&token, &kept)).transpose()?;
                     let Some(delegate) = found.flatten() else {
-                        return Err(refused("this token is not known"));
+                        return Err(refused_at_node("this token is not known"));
                     };
                     return self.admit(Arc::new(delegate), request).await;
                 }
@@ -165,7 +168,7 @@ impl Guard {
                         request.extensions_mut().insert(access);
                         Ok(())
                     }
-                    None => Err(refused("this token is not known")),
+                    None => Err(refused_at_node("this token is not known")),
                 }
             }
             (Shown::Seal | Shown::Token(_), None) => Err(refused("this token is not known")),
@@ -232,6 +235,14 @@ fn refused(message: &str) -> Problem {
     Problem::new(StatusCode::UNAUTHORIZED, ErrorCode::TokenRefused, message).with_hint(
         "`cortex open` opens the page as its owner, `cortex curl PATH` asks as its owner; programs send the header \
          Authorization: Bearer TOKEN with what `cortex token` prints",
+    )
+}
+
+/// The owner of a node is whoever has its machine; everybody else has a token of the ledger.
+fn refused_at_node(message: &str) -> Problem {
+    Problem::new(StatusCode::UNAUTHORIZED, ErrorCode::TokenRefused, message).with_hint(
+        "send the header Authorization: Bearer TOKEN; `cortex ledger token issue` makes a token, for an actor or \
+         with --administrator for all; `cortex open` opens the page of a node on its machine",
     )
 }
 

@@ -83,6 +83,8 @@ fn what_is_saved_at_one_node_is_found_at_the_other_and_nobody_else_is_let_in() {
             for token in ["", "ct_wrong", "0000"] {
                 let refused = node.ask(&Asked { token, path, ..Asked::default() }).unwrap();
                 assert_eq!(refused.status, 401, "{path}");
+                let said = refused.body.to_string();
+                assert!(said.contains("cortex ledger token issue"), "{path}: {said}");
             }
         }
         let open = node.ask(&Asked { path: "/healthz", ..Asked::default() }).unwrap();
