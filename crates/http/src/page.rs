@@ -179,7 +179,9 @@ struct FileBody {
 static FILE_BODIES: LazyLock<BTreeMap<&'static str, FileBody>> = LazyLock::new(|| {
     let sent = |file: &WebFile| {
         let bytes = match std::str::from_utf8(file.bytes) {
-            Ok(text) if file.path.ends_with(".js") => Bytes::from(without_types(text)),
+            Ok(text) if file.path.rsplit_once('.').is_some_and(|(_, end)| end == "js") => {
+                Bytes::from(without_types(text))
+            }
             _ => Bytes::from_static(file.bytes),
         };
         let mut hasher = DefaultHasher::new();
