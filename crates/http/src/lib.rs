@@ -68,7 +68,7 @@ use tokio::sync::{Semaphore, watch};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use api::Error;
+use api::{Call, Error, Operation};
 use daemon::server::HttpParts;
 use daemon::server::owner::OwnerKeys;
 use daemon::talents_host::TalentsHost;
@@ -117,9 +117,21 @@ impl App {
         self.run(WorkKind::of(R::NAME), move |ops| Ok(request.run(ops, &caller)?)).await
     }
 
-    /// Runs one operation and answers with what it returned.
-    async fn reply<R: HostOperation>(&self, caller: Caller, request: R) -> Reply {
-        self.ask(caller, request).await.map(|answer| Json(answer).into_response())
+    /// Answers with what one operation returned.
+    fn reply(
+        &self,
+        caller: Caller,
+        request: impl Operation,
+    ) -> impl Future<Output = Reply> + Send + '_ {
+        self.reply_to(caller, request.into_call())
+    }
+
+    /// Knows no type of a request or an answer, so that the way of a request is compiled once and not for each route.
+    async fn reply_to(&self, caller: Caller, call: Call) -> Reply {
+        let kind = WorkKind::of(call.name());
+        let answer = self.run(kind, move |ops| Ok(ops.answer(&caller, call)?)).await?;
+        let body = Box::<str>::from(answer).into_string();
+        Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response())
     }
 }
 
