@@ -16,6 +16,8 @@ pub struct TimelineRequest {
     pub before: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<usize>,
+    /// True: looking is not using.
+    pub quiet: bool,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]

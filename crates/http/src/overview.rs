@@ -122,6 +122,8 @@ pub(super) struct TimelineParameters {
     before: Option<usize>,
     /// 5 if absent.
     after: Option<usize>,
+    /// True: looking is not using.
+    quiet: bool,
 }
 
 /// What was saved before and after a memory, in its session or project.
@@ -139,6 +141,7 @@ pub(super) async fn timeline(
         id: asked.observation_id,
         before: page(asked.before, SIDE_MAX)?,
         after: page(asked.after, SIDE_MAX)?,
+        quiet: asked.quiet,
     };
     app.reply(caller, request).await
 }

@@ -100,7 +100,9 @@ impl Service {
             _ => None,
         };
         let focus = views::brief(reading, &head, FOCUS_CHARS, self.rule_authors())?;
-        self.note_opened(caller, &[id])?;
+        if !request.quiet {
+            self.note_opened(caller, &[id])?;
+        }
         Ok(TimelineAnswer { session, before, focus, after, total: ids.len() })
     }
 }

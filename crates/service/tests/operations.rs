@@ -512,10 +512,20 @@ fn disclosure_is_progressive() {
     };
     let found = bench.ops.search(&bench.caller, search).unwrap();
     assert!(found.hits[0].preview.chars().count() <= 303 && found.hits[0].cut);
-    let request = TimelineRequest { id: ids[3], before: Some(2), after: Some(2) };
+    let (before, after) = (Some(2), Some(2));
+    let request = TimelineRequest { id: ids[3], before, after, ..TimelineRequest::default() };
     let timeline = bench.ops.timeline(&bench.caller, request).unwrap();
     let around: Vec<u64> = timeline.before.iter().chain(&timeline.after).map(|b| b.id).collect();
     assert_eq!(around, [ids[1], ids[2], ids[4], ids[5]]);
+    // Who only looks leaves no trace; who reads it for an agent does.
+    let accesses = |id: u64| {
+        let get = GetRequest { id, quiet: true, ..GetRequest::default() };
+        bench.ops.get(&bench.caller, get).unwrap().memory.accesses
+    };
+    let look = TimelineRequest { id: ids[0], quiet: true, ..TimelineRequest::default() };
+    bench.ops.timeline(&bench.caller, look).unwrap();
+    bench.ops.flush_actor(&bench.caller.actor, bench.caller.now().unwrap()).unwrap();
+    assert_eq!((accesses(ids[0]), accesses(ids[3])), (0, 1));
     let get = GetRequest { id: ids[3], ..GetRequest::default() };
     let full = bench.ops.get(&bench.caller, get).unwrap();
     let text = |timeline: &api::timeline::TimelineAnswer| {

@@ -16,6 +16,9 @@ import { proofCard } from './memory_proof.js';
 import { relationsCard } from './memory_relations.js';
 import { versionsCard } from './memory_versions.js';
 
+/** How a memory came to be, in words. @type {{[source: string]: string}} */
+const SOURCES = { user: 'stated', derived: 'worked out from others', observed: 'noticed by an agent', imported: 'brought from elsewhere' };
+
 /** @param {Visit} visit */
 export async function open({ parts, signal }) {
   const [id, version] = (parts[1] ?? '').split('@').map(Number);
@@ -65,7 +68,7 @@ export async function open({ parts, signal }) {
         ])),
         proofCard(memory, signal), card('Use', score), card('Told to', told, { aside: h('a', { class: 'more', href: `/told?memory=${memory.id}` }, 'All') }), card('Names', entities),
         card('Where it comes from', details([
-          ['Written by', memory.by], ['How', words(memory.source)], ['Journal entry', count(memory.entry)], ['Imported as', memory.origin ?? ''],
+          ['Written by', memory.by], ['How', SOURCES[memory.source] ?? words(memory.source)], ['Journal entry', count(memory.entry)], ['Imported as', memory.origin ?? ''],
           ['Follows from', memory.derived_from.length > 0 && memory.derived_from.map((each) => [h('a', { href: `/m/${each.replace('#', '@')}` }, `#${each}`), ' '])],
           ['Changed', when(memory.updated_at)],
         ])))),
@@ -150,15 +153,27 @@ function fieldList(memory) {
  */
 async function use(memory, signal) {
   const worth = memory.erased || memory.deleted_at ? null : await get(`/api/scores/${memory.id}`, {}, signal);
-  return details([
+  return [details([
     ['Shown', worth && counted(worth.shown, 'time')], ['Opened', counted(memory.accesses, 'time')], ['Cited', counted(memory.citations, 'time')],
     ['Last used', worth?.last_accessed ? when(worth.last_accessed) : ''],
     ['Pointed at', worth && counted(worth.incoming_edges, 'relation')],
-    ['Worth', worth && h('span', {}, `${worth.score.toFixed(2)} of 5 `, h('meter', { min: 0, max: 5, value: worth.score, 'aria-label': 'Worth' }))],
-    ['Salience', worth && h('span', {}, `${worth.salience.toFixed(2)} of 1 `, h('meter', { min: 0, max: 1, value: worth.salience, 'aria-label': 'Salience' }))],
-    ...Object.entries(worth?.factors ?? {}).map(([name, value]) => /** @type {[string, Child]} */ ([`\u2022 ${name}`, h('span', { class: 'quiet' }, `${Number(value).toFixed(2)} `, h('meter', { min: 0, max: 1, value, 'aria-label': `Factor ${name}` }))])),
-    ['Importance now', worth && worth.importance.toFixed(2)],
-  ]);
+    ['Worth', worth && measured('Worth', worth.score, 5)],
+  ]),
+  worth && h('details', { class: 'fold' }, h('summary', {}, 'How its worth comes about'), details([
+    ['Salience', measured('Salience', worth.salience, 1)],
+    ...Object.entries(worth.factors ?? {}).map(([name, value]) => /** @type {[string, Child]} */ ([`\u2022 ${name}`, measured(`Factor ${name}`, Number(value), 1)])),
+    ['Importance now', measured('Importance now', worth.importance, 1)],
+  ]), quietLine('It decides what stands first in a briefing, and nothing else.'))];
+}
+
+/**
+ * A number beside what it can be at most.
+ * @param {string} label
+ * @param {number} value
+ * @param {number} max
+ */
+function measured(label, value, max) {
+  return h('span', {}, h('meter', { min: 0, max, value, 'aria-label': label }), ` ${value.toFixed(2)}`, quiet(` of ${max}`));
 }
 
 /**
@@ -178,7 +193,7 @@ async function named(memory, signal) {
  */
 async function timeline(memory, signal) {
   if (memory.deleted_at) return quietLine('A forgotten memory stands in no timeline.');
-  const answer = await get('/api/timeline', { observation_id: memory.id, before: 3, after: 3 }, signal);
+  const answer = await get('/api/timeline', { observation_id: memory.id, before: 3, after: 3, quiet: true }, signal);
   const row = (/** @type {any} */ brief) => h('li', { class: brief.id === memory.id ? 'here' : null }, memoryRow(brief));
   return h('ol', { class: 'rows' }, [...answer.before, answer.focus, ...answer.after].map(row));
 }

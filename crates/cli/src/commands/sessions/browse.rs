@@ -135,7 +135,8 @@ pub(crate) struct ArchiveArgs {
 
 pub(crate) fn timeline(args: &TimelineArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     let id = args.memory.of(inv.actor())?.get();
-    let request = TimelineRequest { id, before: Some(args.before), after: Some(args.after) };
+    let (before, after) = (Some(args.before), Some(args.after));
+    let request = TimelineRequest { id, before, after, ..TimelineRequest::default() };
     out.answer(&inv.ask(request)?, people::timeline)
 }
 
