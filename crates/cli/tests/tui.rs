@@ -209,7 +209,7 @@ fn one_searches_opens_a_hit_sees_what_others_save_and_leaves_the_terminal_as_it_
     session.until_shown("Activity, newest first");
     save(home.path(), "Saved meanwhile", "By another process.");
     session.until_shown("Saved meanwhile");
-    session.press("\x1b[<0;13;1M\x1b[<0;13;1m");
+    session.press("\x1b[<0;4;1M\x1b[<0;4;1m");
     session.until_shown("Recent memories");
 
     session.resize(8, 40);

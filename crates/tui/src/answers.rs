@@ -1,6 +1,7 @@
 //! What answers do to the state: each goes to the place that waits for it, and some make the next question.
 
 use crate::ask::{Answer, Change, ChangeReport, Request, Slot, Ticket};
+use crate::input::Input;
 use crate::list::List;
 use crate::page::Page;
 use crate::state::{FEED_MAX, Notice, State, Tab, UNDO_MAX};
@@ -25,13 +26,13 @@ impl State {
             if page.slots().into_iter().any(|slot| slot.deliver(ticket, &mut answer)) {
                 page.settle();
                 self.settle_edit();
-                return Vec::new();
+                return self.settle_chat();
             }
         }
         if self.home.decision.deliver(ticket, &mut answer) {
             return self.decided();
         }
-        let slots: [&mut dyn Slot; 13] = [
+        let slots: [&mut dyn Slot; 14] = [
             &mut self.home.stats,
             &mut self.home.approvals,
             &mut self.home.status,
@@ -45,6 +46,7 @@ impl State {
             &mut self.mind.audit,
             &mut self.mind.changes,
             &mut self.mind.runs,
+            &mut self.chat.load,
         ];
         for slot in slots {
             if slot.deliver(ticket, &mut answer) {
@@ -67,6 +69,24 @@ impl State {
         };
         self.home.decision.clear();
         self.ask_shown()
+    }
+
+    /// What was said has arrived, so the line is free and the conversation has one message more; or it was refused, and
+    /// stays in the line.
+    fn settle_chat(&mut self) -> Vec<Request> {
+        let Some(Page::Chat(page)) = self.pages.last_mut() else { return Vec::new() };
+        if let Some(error) = page.sent.failed() {
+            self.notice = Some(Notice::error(error));
+            page.sent.clear();
+            return Vec::new();
+        }
+        if page.sent.value().is_none() {
+            return Vec::new();
+        }
+        page.sent.clear();
+        page.input = Input::default();
+        page.scroll = 0;
+        vec![page.ask(&mut self.tickets)]
     }
 
     /// What the editor made of a memory is there: one more version can be taken back.
@@ -111,14 +131,14 @@ impl State {
         self.projects.list.to(self.projects.list.selected, length);
         let length = self.mind.rows().len();
         self.mind.list.to(self.mind.list.selected, length);
+        let length = self.chat.rows().len();
+        self.chat.list.to(self.chat.list.selected, length);
     }
 
     /// A search was answered. If the line says something else by now, the answer is dropped and the new question asked.
     fn searched(&mut self, ticket: Ticket, answer: &mut Option<Result<Answer>>) -> Option<Request> {
         let search = &mut self.search;
-        let is_current = search.asked.query == search.input.text().trim()
-            && search.asked.project == search.project;
-        if !is_current {
+        if search.wanted().as_ref() != Some(&search.asked) {
             search.load.forget_question();
             return self.ask_search();
         }

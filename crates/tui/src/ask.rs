@@ -12,6 +12,10 @@ use api::change::{
     ArchiveRequest, ChangeAnswer, DeleteAnswer, DeleteRequest, PinRequest, RestoreRequest,
     UpdateRequest,
 };
+use api::channel::{
+    ChannelGetAnswer, ChannelGetRequest, ChannelListAnswer, ChannelListRequest, ChannelRunAnswer,
+    ChannelSayRequest,
+};
 use api::graph::{GraphAnswer, GraphRequest};
 use api::hands::{
     ApprovalView, ApprovalsAnswer, ApprovalsRequest, DecideRequest, TalentRunsAnswer,
@@ -106,6 +110,9 @@ asks! {
     Jobs: JobsRequest => JobsAnswer;
     Changes: RunsRequest => RunsAnswer;
     Runs: TalentRunsRequest => TalentRunsAnswer;
+    Channels: ChannelListRequest => ChannelListAnswer;
+    Channel: ChannelGetRequest => ChannelGetAnswer;
+    Say: ChannelSayRequest => ChannelRunAnswer;
 }
 
 impl FromAnswer for StatusView {

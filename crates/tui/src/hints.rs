@@ -22,7 +22,7 @@ pub(super) const HELP: &[(&str, &[(&str, &str)])] = &[
     (
         "Everywhere",
         &[
-            ("1 – 7", "Home, Search, Sessions, Projects, Archive, Live, Mind"),
+            ("1 – 8", "Home, Search, Sessions, Projects, Archive, Live, Mind, Chat"),
             ("/", "search"),
             ("j k ↑ ↓", "move; PgUp PgDn Home End move further"),
             ("enter", "open what is selected"),
@@ -52,10 +52,18 @@ pub(super) const HELP: &[(&str, &[(&str, &str)])] = &[
         "In the search line",
         &[
             ("any text", "searches while you type"),
+            ("type: tag: …", "narrow it: type:bugfix tag:auth project:web since:2026-11-01"),
             ("↓ enter tab", "to the results; any letter goes back to the line"),
             ("ctrl-u ctrl-w", "delete all before the cursor, or one word"),
             ("ctrl-x", "search in all projects again"),
             ("esc", "leave the line"),
+        ],
+    ),
+    (
+        "In a conversation",
+        &[
+            ("any text", "what you say; enter sends it"),
+            ("↑ ↓ PgUp PgDn", "read what was said before"),
         ],
     ),
     (
@@ -121,6 +129,14 @@ impl State {
             Some(Page::Graph(_)) => {
                 vec![open, letter('o', "o", "centre"), letter('+', "+/-", "depth"), time]
             }
+            Some(Page::Chat(_)) => {
+                return vec![
+                    hint(KeyCode::Enter, "enter", "say it"),
+                    hint(KeyCode::Up, "↑ ↓", "read back"),
+                    hint(KeyCode::Esc, "esc", "back"),
+                    hint(KeyCode::F(1), "F1", "help"),
+                ];
+            }
             Some(Page::Session(_)) => vec![open, time, graph],
             Some(Page::Project(_)) => vec![open, letter('/', "/", "search here"), time, graph],
             None => match self.tab {
@@ -138,7 +154,7 @@ impl State {
                         hint(KeyCode::F(1), "F1", "help"),
                     ];
                 }
-                Tab::Sessions | Tab::Projects | Tab::Activity | Tab::Mind => {
+                Tab::Sessions | Tab::Projects | Tab::Activity | Tab::Mind | Tab::Chat => {
                     vec![open, letter('/', "/", "search")]
                 }
                 Tab::Archive => {

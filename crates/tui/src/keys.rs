@@ -9,7 +9,7 @@ use api::hands::DecideRequest;
 
 use crate::ask::{Ask, Change, OldText, Request};
 use crate::page::{
-    DEPTH_MAX, GraphPage, MemoryPage, Page, Pane, ProjectPage, SessionPage, TimelinePage,
+    ChatPage, DEPTH_MAX, GraphPage, MemoryPage, Page, Pane, ProjectPage, SessionPage, TimelinePage,
 };
 use crate::state::{Notice, State, Tab};
 
@@ -45,6 +45,9 @@ impl State {
             self.help = Some(0);
             return Vec::new();
         }
+        if matches!(self.pages.last(), Some(Page::Chat(_))) {
+            return self.press_in_chat(key);
+        }
         let is_letter = matches!(key.code, KeyCode::Char(_) | KeyCode::Backspace)
             && !control
             && !key.modifiers.contains(KeyModifiers::ALT);
@@ -64,6 +67,25 @@ impl State {
             };
         }
         self.command(key.code)
+    }
+
+    /// In a conversation every letter is for the line.
+    fn press_in_chat(&mut self, key: KeyEvent) -> Vec<Request> {
+        let lines = isize::try_from(self.drawn.height.max(2) - 1).unwrap_or(1);
+        match key.code {
+            KeyCode::Esc => return self.back(),
+            KeyCode::Up => return self.move_by(-1),
+            KeyCode::Down => return self.move_by(1),
+            KeyCode::PageUp => return self.move_by(-lines),
+            KeyCode::PageDown => return self.move_by(lines),
+            _ => {}
+        }
+        let Some(Page::Chat(page)) = self.pages.last_mut() else { return Vec::new() };
+        if key.code == KeyCode::Enter {
+            return page.say(&mut self.tickets).into_iter().collect();
+        }
+        page.input.press(key);
+        Vec::new()
     }
 
     fn press_in_help(&mut self, code: KeyCode) {
@@ -105,7 +127,17 @@ impl State {
     }
 
     pub(super) fn paste(&mut self, text: &str) -> Vec<Request> {
-        if self.help.is_some() || self.confirm.is_some() || !self.is_typing() {
+        if self.help.is_some() || self.confirm.is_some() {
+            return Vec::new();
+        }
+        if let Some(Page::Chat(page)) = self.pages.last_mut() {
+            if !page.input.insert(text) {
+                self.notice =
+                    Some(Notice { text: "too long to say at once".into(), is_error: true });
+            }
+            return Vec::new();
+        }
+        if !self.is_typing() {
             return Vec::new();
         }
         if !self.search.input.insert(text) {
@@ -120,7 +152,7 @@ impl State {
             KeyCode::Char('?') => self.help = Some(0),
             KeyCode::Char('q') if self.pages.is_empty() => self.over = true,
             KeyCode::Char('q') | KeyCode::Esc | KeyCode::Backspace => return self.back(),
-            KeyCode::Char(digit @ '1'..='7') => {
+            KeyCode::Char(digit @ '1'..='8') => {
                 let place = digit as usize - '1' as usize;
                 return self.go(Tab::ALL[place]);
             }
@@ -247,7 +279,7 @@ impl State {
             Some(Page::Timeline(page)) => {
                 page.rows().iter().any(|brief| brief.id == id && brief.pinned)
             }
-            Some(Page::Graph(_)) => false,
+            Some(Page::Graph(_) | Page::Chat(_)) => false,
             None => {
                 match self.tab {
                     Tab::Home => self.home.recent.selected().is_some_and(|m| m.pinned),
@@ -367,7 +399,7 @@ impl State {
                 Tab::Home => self.home.on_sessions = !self.home.on_sessions,
                 Tab::Archive => self.archive.on_forgotten = !self.archive.on_forgotten,
                 Tab::Search => self.search.typing = true,
-                Tab::Sessions | Tab::Projects | Tab::Activity | Tab::Mind => {}
+                Tab::Sessions | Tab::Projects | Tab::Activity | Tab::Mind | Tab::Chat => {}
             },
         }
         Vec::new()
@@ -385,6 +417,12 @@ impl State {
         if let Some(Page::Memory(page)) = self.pages.last_mut() {
             let most = self.drawn.lines.saturating_sub(self.drawn.height);
             page.scroll = page.scroll.saturating_add_signed(by).min(most);
+            return Vec::new();
+        }
+        if let Some(Page::Chat(page)) = self.pages.last_mut() {
+            // It is read from its end.
+            let most = self.drawn.lines.saturating_sub(self.drawn.height);
+            page.scroll = page.scroll.saturating_add_signed(-by).min(most);
             return Vec::new();
         }
         let at_top = self.list().is_some_and(|(list, _)| list.selected == 0);
@@ -413,6 +451,10 @@ impl State {
             return Vec::new();
         }
         if self.pages.is_empty() {
+            if self.tab == Tab::Chat && self.chat.load.value().is_some() {
+                let page = ChatPage::new(self.chat.selected());
+                return self.open(Page::Chat(page));
+            }
             let session = match self.tab {
                 Tab::Home if self.home.on_sessions => self.home.sessions.selected(),
                 Tab::Sessions => self.sessions.selected(),

@@ -17,6 +17,7 @@ mod list;
 mod mouse;
 mod page;
 mod screen;
+mod search_line;
 mod state;
 mod tabs;
 #[cfg(test)]

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ask::{Ask, Load, Request, Slot, Tickets};
+use crate::input::Input;
 use crate::list::{List, Memories};
+use api::channel::{ChannelGetAnswer, ChannelGetRequest, ChannelRunAnswer, ChannelSayRequest};
 use api::graph::{GraphAnswer, GraphRequest, NodeView};
 use api::memory::Brief;
 use api::proof::{ProveAnswer, ProveRequest};
@@ -23,6 +25,7 @@ pub(super) enum Page {
     Graph(GraphPage),
     Session(SessionPage),
     Project(ProjectPage),
+    Chat(ChatPage),
 }
 
 /// What is shown of a memory.
@@ -191,6 +194,45 @@ impl ProjectPage {
     }
 }
 
+/// One conversation, and what is being typed for it.
+#[derive(Debug, Default)]
+pub(super) struct ChatPage {
+    pub(super) channel: String,
+    pub(super) load: Load<ChannelGetAnswer>,
+    pub(super) input: Input,
+    /// A message that is on its way.
+    pub(super) sent: Load<ChannelRunAnswer>,
+    /// Lines between the newest one and the last one in sight.
+    pub(super) scroll: usize,
+}
+
+impl ChatPage {
+    pub(super) fn new(channel: &str) -> ChatPage {
+        ChatPage { channel: channel.to_owned(), ..ChatPage::default() }
+    }
+
+    pub(super) fn ask(&mut self, tickets: &mut Tickets) -> Request {
+        let ask = Ask::Channel(ChannelGetRequest { channel: self.channel.clone(), limit: None });
+        self.load.ask(tickets, ask)
+    }
+
+    /// Says what was typed; it stays in the line until it has arrived.
+    pub(super) fn say(&mut self, tickets: &mut Tickets) -> Option<Request> {
+        let message = self.input.text().trim();
+        if message.is_empty() || self.sent.is_waiting() {
+            return None;
+        }
+        let (channel, message) = (self.channel.clone(), message.to_owned());
+        let ask = Ask::Say(ChannelSayRequest { channel, message, ..ChannelSayRequest::default() });
+        Some(self.sent.ask(tickets, ask))
+    }
+
+    /// Is an answer being written?
+    pub(super) fn is_answering(&self) -> bool {
+        self.load.value().is_some_and(|answer| answer.view.is_answering)
+    }
+}
+
 impl Page {
     /// Asks for what the page shows.
     pub(super) fn ask(&mut self, tickets: &mut Tickets) -> Vec<Request> {
@@ -204,7 +246,8 @@ impl Page {
             }
             Page::Timeline(page) => {
                 let (before, after) = (Some(SIDE), Some(SIDE));
-                let ask = Ask::Timeline(TimelineRequest { id: page.id, before, after });
+                let ask =
+                    Ask::Timeline(TimelineRequest { id: page.id, before, after, quiet: true });
                 vec![page.load.ask(tickets, ask)]
             }
             Page::Graph(page) => {
@@ -214,6 +257,7 @@ impl Page {
             }
             Page::Session(page) => vec![page.memories.ask(tickets)],
             Page::Project(page) => vec![page.memories.ask(tickets)],
+            Page::Chat(page) => vec![page.ask(tickets)],
         }
     }
 
@@ -224,6 +268,7 @@ impl Page {
             Page::Graph(page) => vec![&mut page.load],
             Page::Session(page) => vec![&mut page.memories.load],
             Page::Project(page) => vec![&mut page.memories.load],
+            Page::Chat(page) => vec![&mut page.load, &mut page.sent],
         }
     }
 
@@ -244,14 +289,14 @@ impl Page {
                 let length = memories.rows().len();
                 memories.list.to(memories.list.selected, length);
             }
-            Page::Memory(_) => {}
+            Page::Memory(_) | Page::Chat(_) => {}
         }
     }
 
     /// The list of the page and how long it is.
     pub(super) fn list(&mut self) -> Option<(&mut List, usize)> {
         match self {
-            Page::Memory(_) => None,
+            Page::Memory(_) | Page::Chat(_) => None,
             Page::Timeline(page) => {
                 let length = page.rows().len();
                 Some((&mut page.list, length))
@@ -272,6 +317,7 @@ impl Page {
                 let title = page.load.value().map(|answer| answer.memory.title.clone());
                 Some((page.id, title.unwrap_or_default()))
             }
+            Page::Chat(_) => None,
             Page::Timeline(page) => {
                 let rows = page.rows();
                 rows.get(page.list.selected).map(|row| (row.id, row.title.clone()))

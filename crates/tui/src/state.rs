@@ -11,21 +11,19 @@ use ratatui::layout::Rect;
 use crate::ask::{Answer, Ask, Change, ChangeReport, Load, OldText, Request, Ticket, Tickets};
 use crate::list::{List, Memories, Sessions};
 use crate::page::Page;
-use crate::tabs::{Archive, Feed, Home, Mind, Projects, Search};
+use crate::tabs::{Archive, Chat, Feed, Home, Mind, Projects, Search};
 use api::activity::ActivityRequest;
 use api::audit::AuditRequest;
+use api::channel::ChannelListRequest;
 use api::hands::{ApprovalsRequest, TalentRunsRequest};
 use api::mind::{JobsRequest, RunsRequest};
 use api::read::ListRequest;
-use api::search::SearchRequest;
 use api::stats::{ProjectsRequest, StatsRequest};
 use api::{Error, Result};
 
 /// Entries the feed keeps, and asks for at once.
 pub(super) const FEED_MAX: usize = 1_000;
 const FEED_PAGE: usize = 200;
-/// Hits of a search.
-const HITS_MAX: usize = 50;
 /// Pages upon each other; the oldest goes when one more is opened.
 const PAGES_MAX: usize = 64;
 /// Changes that can be taken back.
@@ -43,10 +41,11 @@ pub(super) enum Tab {
     Archive,
     Activity,
     Mind,
+    Chat,
 }
 
 impl Tab {
-    pub(super) const ALL: [Tab; 7] = [
+    pub(super) const ALL: [Tab; 8] = [
         Tab::Home,
         Tab::Search,
         Tab::Sessions,
@@ -54,6 +53,7 @@ impl Tab {
         Tab::Archive,
         Tab::Activity,
         Tab::Mind,
+        Tab::Chat,
     ];
 
     pub(super) fn name(self) -> &'static str {
@@ -65,6 +65,7 @@ impl Tab {
             Tab::Archive => "Archive",
             Tab::Activity => "Live",
             Tab::Mind => "Mind",
+            Tab::Chat => "Chat",
         }
     }
 }
@@ -149,6 +150,7 @@ pub(super) struct State {
     pub(super) archive: Archive,
     pub(super) feed: Feed,
     pub(super) mind: Mind,
+    pub(super) chat: Chat,
     pub(super) change: Load<ChangeReport>,
     /// What takes back the change that is on its way; absent for one that takes back itself.
     pub(super) way_back: Option<Change>,
@@ -234,6 +236,9 @@ impl State {
                 self.mind.changes.ask(tickets, Ask::Changes(RunsRequest::default())),
                 self.mind.runs.ask(tickets, Ask::Runs(TalentRunsRequest::default())),
             ],
+            Tab::Chat => {
+                vec![self.chat.load.ask(tickets, Ask::Channels(ChannelListRequest {}))]
+            }
         }
     }
 
@@ -249,22 +254,15 @@ impl State {
     /// Searches for what the line says. While one search is on its way the next one waits for it: whoever types fast
     /// asks only as often as answers come.
     pub(super) fn ask_search(&mut self) -> Option<Request> {
-        let query = self.search.input.text().trim();
-        if query.is_empty() {
+        let Some(wanted) = self.search.wanted() else {
             self.search.load.clear();
             self.search.list = List::default();
             return None;
-        }
+        };
         if self.search.load.is_waiting() {
             return None;
         }
-        self.search.asked = SearchRequest {
-            query: query.to_owned(),
-            project: self.search.project.clone(),
-            limit: Some(HITS_MAX),
-            quiet: true,
-            ..SearchRequest::default()
-        };
+        self.search.asked = wanted;
         let ask = Ask::Search(self.search.asked.clone());
         Some(self.search.load.ask(&mut self.tickets, ask))
     }
@@ -280,6 +278,12 @@ impl State {
             let ask = Ask::Approvals(ApprovalsRequest {});
             requests.push(self.home.approvals.ask(&mut self.tickets, ask));
         }
+        if let Some(Page::Chat(page)) = self.pages.last_mut()
+            && page.is_answering()
+            && !page.load.is_waiting()
+        {
+            requests.push(page.ask(&mut self.tickets));
+        }
         requests
     }
 
@@ -293,6 +297,7 @@ impl State {
         }
         match self.pages.last_mut() {
             Some(Page::Memory(page)) => page.scroll = page.scroll.min(lines_left),
+            Some(Page::Chat(page)) => page.scroll = page.scroll.min(lines_left),
             Some(page) => {
                 if let Some((list, _)) = page.list() {
                     list.offset = first;
@@ -347,6 +352,10 @@ impl State {
                 let length = self.mind.rows().len();
                 Some((&mut self.mind.list, length))
             }
+            Tab::Chat => {
+                let length = self.chat.rows().len();
+                Some((&mut self.chat.list, length))
+            }
         }
     }
 
@@ -364,7 +373,7 @@ impl State {
             Tab::Home => self.home.recent.more(tickets),
             Tab::Sessions => self.sessions.more(tickets),
             Tab::Archive => self.archive.shown_mut().more(tickets),
-            Tab::Search | Tab::Projects | Tab::Activity | Tab::Mind => None,
+            Tab::Search | Tab::Projects | Tab::Activity | Tab::Mind | Tab::Chat => None,
         }
     }
 
@@ -388,7 +397,7 @@ impl State {
                 entry.memory_id.map(|id| (id, entry.summary.clone()))
             }
             Tab::Mind => self.mind.memory(),
-            Tab::Home | Tab::Sessions | Tab::Projects => None,
+            Tab::Home | Tab::Sessions | Tab::Projects | Tab::Chat => None,
         }
     }
 

@@ -3,12 +3,19 @@
 use crate::ask::{Load, StatusView};
 use crate::input::Input;
 use crate::list::{List, Memories, Sessions};
+use crate::search_line;
 use api::activity::{ActivityAnswer, EntryView};
 use api::audit::{AuditAnswer, ExampleView, FindingView};
+use api::channel::{ChannelListAnswer, ChannelView};
 use api::hands::{ApprovalState, ApprovalView, ApprovalsAnswer, TalentRunView, TalentRunsAnswer};
 use api::mind::{JobView, JobsAnswer, RunLineView, RunsAnswer};
 use api::search::{SearchAnswer, SearchRequest};
 use api::stats::{ProjectsAnswer, StatsAnswer};
+
+/// The conversation that is begun where there is none.
+const FIRST_CHANNEL: &str = "main";
+/// Hits of a search.
+const HITS_MAX: usize = 50;
 
 #[derive(Debug, Default)]
 pub(super) struct Home {
@@ -45,6 +52,19 @@ pub(super) struct Search {
     pub(super) shown: SearchRequest,
 }
 
+impl Search {
+    /// What the line asks for; `None` while it says nothing.
+    pub(super) fn wanted(&self) -> Option<SearchRequest> {
+        let request = search_line::read(self.input.text())?;
+        Some(SearchRequest {
+            project: request.project.clone().or_else(|| self.project.clone()),
+            limit: Some(HITS_MAX),
+            quiet: true,
+            ..request
+        })
+    }
+}
+
 #[derive(Debug, Default)]
 pub(super) struct Projects {
     pub(super) load: Load<ProjectsAnswer>,
@@ -65,6 +85,24 @@ impl Archive {
 
     pub(super) fn shown_mut(&mut self) -> &mut Memories {
         if self.on_forgotten { &mut self.forgotten } else { &mut self.archived }
+    }
+}
+
+/// Conversations that Cortex keeps.
+#[derive(Debug, Default)]
+pub(super) struct Chat {
+    pub(super) load: Load<ChannelListAnswer>,
+    pub(super) list: List,
+}
+
+impl Chat {
+    pub(super) fn rows(&self) -> &[ChannelView] {
+        self.load.value().map_or(&[], |answer| &answer.channels)
+    }
+
+    /// The conversation that is meant; a first one where there is none.
+    pub(super) fn selected(&self) -> &str {
+        self.rows().get(self.list.selected).map_or(FIRST_CHANNEL, |channel| &channel.channel)
     }
 }
 

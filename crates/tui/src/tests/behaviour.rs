@@ -10,6 +10,7 @@ use crate::state::{Event, State, Tab};
 use crate::tests::rig::{MINUTE, Rig};
 use api::audit::{AuditAnswer, Concern, ExampleView, FindingView};
 use api::change::ArchiveRequest;
+use api::channel::{ChannelGetAnswer, ChannelListAnswer, ChannelRunAnswer, ChannelView, SaidView};
 use api::hands::TalentRunsAnswer;
 use api::mind::{JobsAnswer, RunsAnswer};
 use api::read::GetRequest;
@@ -55,6 +56,64 @@ fn the_mind_shows_what_needs_attention_and_means_the_memory_of_the_line() {
         rig.press(KeyCode::Down);
     }
     assert_eq!(rig.state.memory(), Some((2, "Said twice".to_owned())));
+}
+
+/// Answers what is asked of conversations; the rest waits.
+fn converse(rig: &mut Rig, said: &[(&str, &str)], sent: &Result<ChannelRunAnswer, Error>) {
+    let view = ChannelView {
+        channel: "main".to_owned(),
+        messages: said.len(),
+        last_at: "2026-11-16T08:00:00Z".to_owned(),
+        ..ChannelView::default()
+    };
+    let said = said.iter().map(|(by, text)| SaidView {
+        by: (*by).to_owned(),
+        text: (*text).to_owned(),
+        at: view.last_at.clone(),
+        ..SaidView::default()
+    });
+    let got = ChannelGetAnswer { said: said.collect(), view: view.clone() };
+    for request in std::mem::take(&mut rig.open) {
+        let answer = match &request.ask {
+            Ask::Channels(_) => {
+                Ok(Answer::Channels(ChannelListAnswer { channels: vec![view.clone()] }))
+            }
+            Ask::Channel(_) => Ok(Answer::Channel(got.clone())),
+            Ask::Say(_) => sent.clone().map(Answer::Say),
+            _ => continue,
+        };
+        rig.event(Event::Answer(request.ticket, Box::new(answer)));
+    }
+}
+
+// W25: every letter is for the line, what was refused stays in it, and what was said is in sight
+#[test]
+fn one_talks_in_a_conversation() {
+    let mut rig = Rig::new(80, 24);
+    let (arrived, before) = (Ok(ChannelRunAnswer::default()), [("user", "What is new?")]);
+    rig.press(KeyCode::Char('8'));
+    converse(&mut rig, &before, &arrived);
+    assert!(rig.screen().contains("1 message"), "{}", rig.screen());
+    rig.press(KeyCode::Enter);
+    converse(&mut rig, &before, &arrived);
+    assert!(rig.screen().contains("What is new?"), "{}", rig.screen());
+    for c in "quit? 1 ad".chars() {
+        rig.press(KeyCode::Char(c));
+    }
+    assert!(!rig.state.over && rig.state.confirm.is_none() && rig.state.help.is_none());
+    rig.press(KeyCode::Enter);
+    let refused = Err(Error::new(ErrorCode::NotServed, Fault::Busy, "no model is named"));
+    converse(&mut rig, &before, &refused);
+    let screen = rig.screen();
+    assert!(screen.contains("no model is named") && screen.contains("> quit? 1 ad"), "{screen}");
+    rig.press(KeyCode::Enter);
+    converse(&mut rig, &before, &arrived);
+    let after = [("user", "quit? 1 ad"), ("assistant", "**Nothing** is.")];
+    converse(&mut rig, &after, &arrived);
+    let screen = rig.screen();
+    assert!(screen.contains("Nothing is.") && !screen.contains("> quit"), "{screen}");
+    rig.press(KeyCode::Esc);
+    assert_eq!((rig.state.tab, rig.state.pages.len()), (Tab::Chat, 0));
 }
 
 #[test]
@@ -146,6 +205,26 @@ fn forgetting_is_asked_for_and_archiving_and_pinning_can_be_undone() {
     assert!(rig.screen().contains("archived"));
     rig.keys("5<enter>u<esc>");
     assert_eq!(rig.state.archive.archived.rows().len(), 1);
+}
+
+// W25
+#[test]
+fn words_such_as_a_type_and_a_colon_narrow_the_search() {
+    let mut rig = Rig::new(80, 24);
+    let id = rig.save("Cookies were signed twice", "By the proxy too.", "bugfix", "api");
+    let found = |rig: &Rig| -> Vec<u64> {
+        let answer = rig.state.search.load.value().unwrap();
+        answer.hits.iter().map(|hit| hit.id).collect()
+    };
+    rig.keys("/cookies");
+    assert!(found(&rig).len() > 1, "{:?}", found(&rig));
+    rig.keys(" type:bugfix project:api");
+    assert_eq!(found(&rig).first(), Some(&id));
+    let hits = &rig.state.search.load.value().unwrap().hits;
+    assert!(hits.iter().all(|hit| hit.kind == "bugfix" && hit.project == "api"), "{hits:?}");
+    rig.control('u');
+    rig.keys("project:api type:bugfix");
+    assert!(found(&rig).contains(&id), "filters alone list the newest");
 }
 
 // W25

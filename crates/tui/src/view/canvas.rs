@@ -8,6 +8,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget as _;
 
 use crate::ask::Load;
+use crate::input::Input;
 use crate::list::List;
 use crate::state::{Drawn, Target};
 use crate::text;
@@ -150,6 +151,19 @@ impl Canvas<'_> {
     fn failed(&mut self, area: Rect, error: &Error) {
         let hint = error.hint.as_ref().map(|hint| format!("\n{hint}")).unwrap_or_default();
         self.say(area, &format!("{}{hint}", error.message), self.theme.bad());
+    }
+
+    /// A line that is being typed, with its cursor if it has the keys.
+    pub(super) fn typed(&mut self, line: Rect, input: &Input, has_keys: bool) {
+        let cells = usize::from(line.width).saturating_sub(4);
+        let (shown, cursor) = input.window(cells);
+        let theme = self.theme;
+        let spans = vec![Span::styled("> ", theme.key()), Span::styled(shown, theme.strong())];
+        self.put(line, 0, Line::from(spans));
+        if has_keys {
+            let x = line.x + 2 + u16::try_from(cursor).unwrap_or(0);
+            self.cursor = Some(Position { x, y: line.y });
+        }
     }
 
     /// Words in an otherwise empty area.

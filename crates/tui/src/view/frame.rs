@@ -12,13 +12,15 @@ use crate::state::{Drawn, State, Tab, Target};
 use crate::text;
 use crate::view::canvas::{Canvas, below, top};
 use crate::view::theme::Theme;
-use crate::view::{home, lists, memory, mind, near, search};
+use crate::view::{chat, home, lists, memory, mind, near, search};
 
 /// The smallest terminal on which something can be read.
 pub(super) const WIDTH_MIN: u16 = 60;
 pub(super) const HEIGHT_MIN: u16 = 16;
 /// From this width on every tab shows its name, on a narrower one only the open one.
 const NAMES_FIT: u16 = 80;
+/// From this width on the program has its name before them.
+const NAME_FITS: u16 = 96;
 
 /// Draws everything. Returns what was drawn where.
 pub(crate) fn draw(frame: &mut Frame<'_>, state: &State, theme: Theme) -> Drawn {
@@ -38,6 +40,7 @@ pub(crate) fn draw(frame: &mut Frame<'_>, state: &State, theme: Theme) -> Drawn 
         Some(Page::Graph(page)) => near::graph(&mut canvas, body, page),
         Some(Page::Session(page)) => lists::session(&mut canvas, body, page),
         Some(Page::Project(page)) => lists::project(&mut canvas, body, page),
+        Some(Page::Chat(page)) => chat::conversation(&mut canvas, body, page),
         None => match state.tab {
             Tab::Home => home::draw(&mut canvas, body, state),
             Tab::Search => search::draw(&mut canvas, body, state),
@@ -46,6 +49,7 @@ pub(crate) fn draw(frame: &mut Frame<'_>, state: &State, theme: Theme) -> Drawn 
             Tab::Archive => lists::archive(&mut canvas, body, &state.archive),
             Tab::Activity => lists::activity(&mut canvas, body, &state.feed),
             Tab::Mind => mind::draw(&mut canvas, body, &state.mind),
+            Tab::Chat => chat::channels(&mut canvas, body, &state.chat),
         },
     }
     if state.help.is_some() || state.confirm.is_some() {
@@ -77,8 +81,10 @@ fn too_small(canvas: &mut Canvas<'_>, area: Rect) {
 
 fn header(canvas: &mut Canvas<'_>, area: Rect, state: &State) {
     let theme = canvas.theme;
-    let mut spans = vec![Span::styled(" Cortex ", theme.strong())];
-    let mut x = area.x + 8;
+    // Names of tabs say more than the name of the program.
+    let name = if area.width >= NAME_FITS { " Cortex " } else { "" };
+    let mut spans = vec![Span::styled(name, theme.strong())];
+    let mut x = area.x + u16::try_from(name.len()).unwrap_or(0);
     for (n, tab) in Tab::ALL.into_iter().enumerate() {
         let is_open = tab == state.tab;
         let label = if is_open || area.width >= NAMES_FIT {

@@ -177,7 +177,7 @@ fn body_lines(answer: &GetAnswer, theme: Theme, cells: usize) -> Vec<Line<'stati
 }
 
 /// Text as it was written, wrapped; headings, quotes, code, emphasis and tasks stand out.
-fn markdown(content: &str, theme: Theme, cells: usize) -> Vec<Line<'static>> {
+pub(super) fn markdown(content: &str, theme: Theme, cells: usize) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     let mut in_code = false;
     for line in content.trim_end().split('\n') {

@@ -1,6 +1,7 @@
 //! Views: they draw the state and change nothing. Each returns what it drew where, so that the mouse finds it.
 
 mod canvas;
+mod chat;
 mod frame;
 mod home;
 mod lists;

@@ -1,6 +1,6 @@
 //! The search: a line to type in, and what it finds, with the words that were asked for.
 
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use crate::state::{State, Target};
@@ -18,7 +18,8 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, state: &State) {
     let Some(answer) = search.load.value() else {
         let inner = canvas.section(area, "Results", "", false);
         if search.input.text().trim().is_empty() {
-            let words = "Type what you remember of it: words, names, a question.";
+            let words = "Type what you remember of it: words, names, a question. \
+                         type:bugfix, tag:auth, project:web and since:2026-11-01 narrow it.";
             canvas.say(inner, words, canvas.theme.faint());
         } else {
             canvas.instead(inner, &search.load, |_| false, "");
@@ -53,18 +54,7 @@ fn draw_line(canvas: &mut Canvas<'_>, area: Rect, search: &Search) {
     canvas.section(top(area, 1), &name, "", search.typing);
     let line = top(below(area, 1), 1);
     canvas.target(line, Target::Input);
-    let cells = usize::from(line.width).saturating_sub(4);
-    let (shown, cursor) = search.input.window(cells);
-    let theme = canvas.theme;
-    canvas.put(
-        line,
-        0,
-        Line::from(vec![Span::styled("> ", theme.key()), Span::styled(shown, theme.strong())]),
-    );
-    if search.typing {
-        let x = line.x + 2 + u16::try_from(cursor).unwrap_or(0);
-        canvas.cursor = Some(Position { x, y: line.y });
-    }
+    canvas.typed(line, &search.input, search.typing);
 }
 
 fn hit_lines(
