@@ -4,6 +4,7 @@
 //! the command line, in JSON and in the hook commands that were written into settings.
 
 use std::fmt;
+use std::str::FromStr;
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
@@ -73,6 +74,27 @@ impl Agent {
         }
     }
 
+    /// The name that its makers gave it.
+    pub fn title(self) -> &'static str {
+        match self {
+            Agent::ClaudeCode => "Claude Code",
+            Agent::Codex => "Codex",
+            Agent::GeminiCli => "Gemini CLI",
+            Agent::OpenCode => "OpenCode",
+            Agent::Cursor => "Cursor",
+            Agent::VsCode => "VS Code",
+            Agent::Windsurf => "Windsurf",
+            Agent::CopilotCli => "Copilot CLI",
+            Agent::Zed => "Zed",
+            Agent::Cline => "Cline",
+            Agent::Roo => "Roo Code",
+            Agent::Continue => "Continue",
+            Agent::ClaudeDesktop => "Claude Desktop",
+            Agent::QwenCode => "Qwen Code",
+            Agent::Goose => "Goose",
+        }
+    }
+
     /// The program whose presence on PATH says that the agent is installed.
     pub(crate) fn program(self) -> &'static str {
         match self {
@@ -111,6 +133,20 @@ impl Agent {
     }
 }
 
+impl FromStr for Agent {
+    type Err = UnknownAgent;
+
+    fn from_str(name: &str) -> Result<Agent, UnknownAgent> {
+        let found = Agent::ALL.into_iter().find(|agent| agent.name() == name);
+        found.ok_or_else(|| UnknownAgent(name.to_owned()))
+    }
+}
+
+/// A name that no agent has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no agent {0:?}; `cortex setup --list` names those that Cortex knows")]
+pub struct UnknownAgent(String);
+
 impl fmt::Display for Agent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
@@ -126,6 +162,7 @@ mod tests {
         for agent in Agent::ALL {
             assert_eq!(agent.to_possible_value().unwrap().get_name(), agent.name());
             assert_eq!(serde_json::to_value(agent).unwrap(), agent.name());
+            assert_eq!(agent.name().parse(), Ok(agent));
         }
     }
 }

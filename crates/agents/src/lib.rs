@@ -11,4 +11,4 @@ mod agent;
 pub mod hooks;
 pub mod setup;
 
-pub use agent::Agent;
+pub use agent::{Agent, UnknownAgent};

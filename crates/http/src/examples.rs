@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 pub(super) fn value(name: &str, schema: &Value) -> Value {
     match name {
         "q" => json!("why did the login fail"),
+        "agent" => json!("claude-code"),
         "channel" => json!("main"),
         "job" => json!("bulletin"),
         "name" => json!("payments"),
@@ -82,7 +83,7 @@ pub(super) fn example(operation: &str) -> Option<Value> {
         "summarise_session" => json!({"content": "## Goal\nMend the login.", "project": "demo"}),
         "save_prompt" => json!({"content": "Why did the login fail?", "project": "demo"}),
         "memory_recall" => json!({"query": "login", "mode": "hybrid", "limit": 5}),
-        "run_job" => json!({"dry_run": true}),
+        "run_job" | "set_up_agent" => json!({"dry_run": true}),
         "undo_run" => json!({"run": "maintenance-1794979163478-1"}),
         "keep_memories" => json!({"ids": [12, 40]}),
         "add_page" => json!({

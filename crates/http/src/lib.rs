@@ -13,7 +13,7 @@
 //!   what talents say.
 //! - `document`, `docs`, `examples`: what the routes take and give, as OpenAPI and as a page to read.
 //! - `mind`: bulletin, jobs, undo, budget, admin chat; `pages`: questions that stand; `channels`: conversations.
-//! - `agents`: the tools at `/mcp`.
+//! - `agent_tools`: the tools at `/mcp`; `agent_setup`: connecting the coding agents of this machine.
 //! - `metrics`: what was asked, for Prometheus.
 //! - `page`: the page for people, embedded.
 //!
@@ -21,7 +21,8 @@
 //! null, with the true total in `X-Total-Count`; whoever shows nothing learns only that somebody is there; a page
 //! of another origin never gets an answer.
 
-mod agents;
+mod agent_setup;
+mod agent_tools;
 mod bounds;
 mod browser;
 mod channels;
@@ -68,6 +69,7 @@ use tokio::sync::{Semaphore, watch};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use agent_setup::AgentPlaces;
 use api::{Call, Error, Operation};
 use daemon::server::HttpParts;
 use daemon::server::owner::OwnerKeys;
@@ -90,6 +92,7 @@ struct App {
     metrics: Arc<Metrics>,
     /// Absent if talents cannot run here.
     hands: Option<Arc<TalentsHost>>,
+    agents: AgentPlaces,
     /// Places for streams of events.
     streams: Arc<Semaphore>,
     ending: watch::Receiver<bool>,
@@ -181,11 +184,20 @@ fn created(body: &impl Serialize) -> Response {
 
 /// Answers until `end` says so; what is under way then is finished.
 pub async fn serve(parts: HttpParts) -> std::io::Result<()> {
-    let HttpParts { listener, settings: http, host: ops, owner, talents: hands, ending: mut end } =
-        parts;
+    let HttpParts {
+        listener,
+        settings: http,
+        host: ops,
+        owner,
+        talents: hands,
+        process,
+        ending: mut end,
+    } = parts;
     transfer::sweep(ops.folder());
-    let (tools, end_streams) = agents::route(Arc::clone(&ops)).map_err(std::io::Error::other)?;
-    let router = router(&http, ops, owner, hands, end.clone(), tools);
+    let (tools, end_streams) =
+        agent_tools::route(Arc::clone(&ops)).map_err(std::io::Error::other)?;
+    let places = AgentPlaces::of(process);
+    let router = router(&http, ops, owner, (hands, places), end.clone(), tools);
     let ended = async move {
         // An error means that the daemon is gone, which is an end as well.
         let _ = end.wait_for(|end| *end).await;
@@ -299,13 +311,15 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(past::keep))
         .routes(routes!(past::forget))
         .routes(routes!(past::restore))
+        .routes(routes!(agent_setup::list))
+        .routes(routes!(agent_setup::change))
 }
 
 fn router(
     http: &HttpServerSettings,
     ops: Arc<Host>,
     owner: Arc<OwnerKeys>,
-    hands: Option<Arc<TalentsHost>>,
+    (hands, agents): (Option<Arc<TalentsHost>>, AgentPlaces),
     ending: watch::Receiver<bool>,
     tools: Router<App>,
 ) -> Router {
@@ -317,6 +331,7 @@ fn router(
         pulse: Arc::default(),
         metrics: Arc::new(Metrics::new(Instant::now())),
         hands,
+        agents,
         streams: Arc::new(Semaphore::new(events::STREAMS_MAX)),
         ending,
         document: document.to_string().into(),

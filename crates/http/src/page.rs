@@ -115,6 +115,7 @@ const FILES: &[WebFile] = web_files! {
     "pages/audit.js"
     "pages/budget.js"
     "pages/chat.js"
+    "pages/connect.js"
     "pages/context.js"
     "pages/edit.js"
     "pages/entities.js"
@@ -191,8 +192,8 @@ static FILE_BODIES: LazyLock<BTreeMap<&'static str, FileBody>> = LazyLock::new(|
     FILES.iter().chain(std::iter::once(&SHELL)).map(sent).collect()
 });
 
-/// A script without the comments that stand on lines of their own for the type checker (`/**` to `*/`): browsers have
-/// no use for them, and what says why (`//`) stays readable.
+/// A script without the comments for the type checker (`/**` to `*/` on lines of their own, `/** @` to `*/` inside a
+/// line): browsers have no use for them, and what says why (`//`) stays readable.
 fn without_types(script: &str) -> String {
     let (mut text, mut inside) = (String::with_capacity(script.len()), false);
     for line in script.split_inclusive('\n') {
@@ -200,11 +201,21 @@ fn without_types(script: &str) -> String {
         let begins =
             !inside && bare.starts_with("/**") && (bare.ends_with("*/") || !bare.contains("*/"));
         if !inside && !begins {
-            text.push_str(line);
+            push_without_casts(line, &mut text);
         }
         inside = (inside || begins) && !bare.ends_with("*/");
     }
     text
+}
+
+fn push_without_casts(line: &str, text: &mut String) {
+    let mut rest = line;
+    while let Some((before, comment)) = rest.split_once("/** @") {
+        let Some((_, after)) = comment.split_once("*/") else { break };
+        text.push_str(before);
+        rest = after.strip_prefix(' ').unwrap_or(after);
+    }
+    text.push_str(rest);
 }
 
 fn answer(file: &WebFile, asked: &HeaderMap) -> Response {
@@ -282,7 +293,7 @@ mod tests {
     fn scripts_are_sent_without_the_comments_of_the_type_checker() {
         let script = "// Why.\n/** @type {A} */\nlet a = /** @type {B} */ (b);\n  /**\n   * @param {C} c\n   */\n  \
             const d = (c) => c;\n/** @type {E} */ let e;\n";
-        let sent = "// Why.\nlet a = /** @type {B} */ (b);\n  const d = (c) => c;\n/** @type {E} */ let e;\n";
+        let sent = "// Why.\nlet a = (b);\n  const d = (c) => c;\nlet e;\n";
         assert_eq!(without_types(script), sent);
     }
 

@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::agent::Agent;
 use crate::hooks::EventName;
-use crate::setup::places::Scope;
-use crate::setup::places::System;
+use crate::setup::places::{Scope, System};
 
 /// What is written into settings so that an agent can start Cortex.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -50,6 +50,20 @@ impl Scope {
     }
 }
 
+/// The variables that say where programs and settings are.
+const VARIABLES: [&str; 10] = [
+    "APPDATA",
+    "CLAUDE_CONFIG_DIR",
+    "CODEX_HOME",
+    "COPILOT_HOME",
+    "GEMINI_CLI_HOME",
+    "GOOSE_PATH_ROOT",
+    "HOME",
+    "PATH",
+    "QWEN_HOME",
+    "XDG_CONFIG_HOME",
+];
+
 /// What is known about the machine and the user.
 #[derive(Clone, Debug)]
 pub struct Surroundings {
@@ -62,7 +76,25 @@ pub struct Surroundings {
 }
 
 impl Surroundings {
+    /// Does a variable of this name say where anything is?
+    pub fn reads(name: &str) -> bool {
+        VARIABLES.contains(&name)
+    }
+
+    /// The options that say whose memory it is, where that is not the default.
+    pub fn options(&self, cortex_home: &Path, actor: Option<&str>) -> Vec<String> {
+        let mut options = Vec::new();
+        if cortex_home != self.home.join(".cortex") {
+            options.extend(["--home".to_owned(), cortex_home.display().to_string()]);
+        }
+        if let Some(actor) = actor {
+            options.extend(["--actor".to_owned(), actor.to_owned()]);
+        }
+        options
+    }
+
     fn variable(&self, name: &str) -> Option<PathBuf> {
+        debug_assert!(Surroundings::reads(name), "{name} is not among the variables");
         self.variables.get(name).filter(|value| !value.is_empty()).map(PathBuf::from)
     }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::agent::Agent;
 use crate::setup::files;
-use crate::setup::launch::Launch;
+use crate::setup::launch::{Launch, Program};
 use crate::setup::places::Scope;
 use crate::setup::places::{Surroundings, places};
 use crate::setup::recipe::{SERVER, targets};
@@ -34,6 +34,23 @@ pub struct AgentState {
     /// Why the settings could not be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
+}
+
+impl AgentState {
+    /// How it stands, in a few words.
+    pub fn words(&self) -> String {
+        match (self.problem.is_some(), self.configured, self.healthy, self.complete) {
+            (true, ..) => "cannot be read".to_owned(),
+            (false, true, Some(false), _) => {
+                format!("broken: no {}", self.program.as_deref().unwrap_or("program"))
+            }
+            (false, true, ..) if !self.installed => "set up, but not installed".to_owned(),
+            (false, true, _, true) => "ready".to_owned(),
+            (false, true, _, false) => "tools only, no hooks".to_owned(),
+            (false, false, ..) if self.installed => "installed, not set up".to_owned(),
+            (false, false, ..) => "not installed".to_owned(),
+        }
+    }
 }
 
 /// The state of every agent. Project settings are listed where they name Cortex.
@@ -132,8 +149,17 @@ fn is_there(program: &str, at: &Surroundings) -> bool {
     if path.components().count() > 1 { is_program(path) } else { on_path(program, at).is_some() }
 }
 
+impl Program {
+    /// The program that runs here. What a shell finds counts only if it is this very one.
+    pub fn new(running: PathBuf, at: &Surroundings) -> Program {
+        let real = |path: &Path| std::fs::canonicalize(path).ok();
+        let on_path = on_path("cortex", at).filter(|found| real(found) == real(&running));
+        Program { running, on_path }
+    }
+}
+
 /// Where a shell would find a program.
-pub fn on_path(program: &str, at: &Surroundings) -> Option<PathBuf> {
+fn on_path(program: &str, at: &Surroundings) -> Option<PathBuf> {
     let name = if cfg!(windows) { format!("{program}.exe") } else { program.to_owned() };
     at.path().into_iter().map(|folder| folder.join(&name)).find(|path| is_program(path))
 }

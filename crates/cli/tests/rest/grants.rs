@@ -76,6 +76,8 @@ fn a_grant_as_a_token_shows_and_changes_its_slice_and_nothing_else() {
         ("GET", "/api/briefing"),
         ("GET", "/api/logs"),
         ("GET", "/api/talents/default"),
+        ("GET", "/api/agents"),
+        ("POST", "/api/agents/claude-code"),
     ] {
         assert_eq!(ask(method, path).status, 403, "{method} {path}");
     }

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod agent_setup;
 mod agents;
 mod contract;
 mod doors;

@@ -33,7 +33,7 @@ use host::Host;
 use owner::OwnerKeys;
 use web::{ServeHttp, Web, bind, web};
 
-pub use web::{HttpParts, HttpState};
+pub use web::{HttpParts, HttpState, OwnProcess};
 
 /// Connections at once.
 pub(crate) const CONNECTIONS_MAX: usize = 512;

@@ -1,6 +1,9 @@
 //! HTTP beside the socket: whether it is served, where, and with what. The interface itself comes in as a function.
 
+use std::collections::BTreeMap;
+use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,6 +22,29 @@ use host::Host;
 pub(crate) type ServeHttp =
     fn(HttpParts) -> Pin<Box<dyn Future<Output = std::io::Result<()>> + Send>>;
 
+/// The process that serves: its program, and the variables it was started with, keys of others among them.
+#[derive(Clone)]
+pub struct OwnProcess {
+    pub program: PathBuf,
+    pub environment: BTreeMap<String, String>,
+}
+
+impl OwnProcess {
+    fn of(options: &ServeOptions) -> OwnProcess {
+        let talents = &options.talents;
+        OwnProcess {
+            program: talents.program.path.clone(),
+            environment: talents.environment.clone(),
+        }
+    }
+}
+
+impl fmt::Debug for OwnProcess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OwnProcess").field("program", &self.program).finish_non_exhaustive()
+    }
+}
+
 /// What HTTP is served with.
 #[derive(Debug)]
 pub struct HttpParts {
@@ -29,6 +55,7 @@ pub struct HttpParts {
     pub owner: Arc<OwnerKeys>,
     /// Absent if talents cannot run here.
     pub talents: Option<Arc<TalentsHost>>,
+    pub process: OwnProcess,
     pub ending: watch::Receiver<bool>,
 }
 
@@ -86,6 +113,7 @@ pub(crate) struct Web {
     task: Mutex<Option<JoinHandle<()>>>,
     on_request: Option<HttpServerSettings>,
     serve_http: ServeHttp,
+    process: OwnProcess,
     was_requested: AtomicBool,
     /// One request at a time begins it.
     turn: tokio::sync::Mutex<()>,
@@ -102,6 +130,7 @@ impl Web {
             task: Mutex::new(task),
             on_request: options.http_on_request.clone(),
             serve_http: options.serve_http,
+            process: OwnProcess::of(options),
             was_requested: AtomicBool::new(false),
             turn: tokio::sync::Mutex::new(()),
         }
@@ -145,6 +174,7 @@ impl Web {
                     host: Arc::clone(&shared.host),
                     owner: Arc::clone(&shared.owner),
                     talents: shared.talents.as_ref().ok().cloned(),
+                    process: self.process.clone(),
                     ending: shared.end.subscribe(),
                 };
                 let task = tokio::spawn(answer((self.serve_http)(parts)));
@@ -195,6 +225,7 @@ pub(super) async fn web(
         host: Arc::clone(host),
         owner: Arc::clone(owner),
         talents: talents.cloned(),
+        process: OwnProcess::of(options),
         ending: ending.clone(),
     };
     match bound {

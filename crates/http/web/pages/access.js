@@ -7,6 +7,7 @@ import { card, commandLine, empty, heading, table, when } from '../lib/parts.js'
 import { reload } from '../lib/router.js';
 import { count, counted } from '../lib/text.js';
 import { attempt, tell } from '../lib/toast.js';
+import { agentsCard } from './connect.js';
 
 /** @param {Visit} visit */
 export async function open({ signal }) {
@@ -22,6 +23,7 @@ export async function open({ signal }) {
       : table('Grants', ['For', 'May', 'Sees', 'Until', 'Used', ''], map(grants, (grant) => [h('b', {}, grant.delegate), grant.operations.join(', '), [grant.include, grant.exclude && ` without ${grant.exclude}`], when(grant.expires),
         `${count(grant.uses)}${grant.use_limit ? ` of ${count(grant.use_limit)}` : ''}`,
         grant.revoked ? pill('bad', 'revoked') : grant.expired ? pill('', 'expired') : button('small danger', () => revoke(grant), 'Revoke…')]))),
+    agentsCard(),
   ];
 }
 

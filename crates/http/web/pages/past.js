@@ -22,7 +22,7 @@ const OUTPUT_MAX = 6_000;
 export async function open({ parts, query, signal }) {
   if (parts[1]) return one(parts.slice(1).join('/'), query, signal);
   const state = await get('/api/past', {}, signal);
-  if (state.sessions === 0) return [heading('History', { sub: 'Sessions that coding agents left on this machine, made searchable.' }), foundCard()];
+  if (state.sessions === 0) return [heading('History', { sub: 'Sessions that coding agents left on this machine, made searchable.' }), card('Sessions that agents left here', [h('p', {}, 'What Claude Code, Codex and others wrote down in your home, as one history you can ask.'), foundSessions()])];
   const [asked, agent] = [query.get('q')?.trim() ?? '', query.get('agent') ?? ''];
   const field = input({ type: 'search', 'aria-label': 'Have we dealt with this before?', placeholder: 'Have we dealt with this before? Ask in your own words.', value: asked, maxlength: 1000 });
   const ask = (/** @type {string} */ who) => go(`/past?${new URLSearchParams({ ...(field.value.trim() && { q: field.value.trim() }), ...(who && { agent: who }) })}`);
@@ -157,7 +157,7 @@ async function readNew(agents) {
 }
 
 /** What there would be to read, and a button that reads it. Reading changes no file of an agent. */
-export function foundCard() {
+export function foundSessions() {
   const place = h('div', {}, skeleton(2));
   const look = async () => {
     try {
@@ -175,5 +175,5 @@ export function foundCard() {
     }
   };
   void look();
-  return card('Sessions that agents left here', [h('p', {}, 'What Claude Code, Codex and others wrote down in your home, as one history you can ask.'), place]);
+  return place;
 }

@@ -57,8 +57,8 @@ pub(crate) const ALLOWED: [(&str, &[&str]); 29] = [
     (
         "http",
         &[
-            "api", "cluster", "daemon", "host", "mcp", "proof", "runs", "service", "talents",
-            "transfer",
+            "agents", "api", "cluster", "daemon", "host", "mcp", "proof", "runs", "service",
+            "talents", "transfer",
         ],
     ),
     ("tui", &["api", "client", "proof"]),

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use agents::Agent;
 use agents::setup::{
-    Action, AgentState, FileOutcome, Program, Scope, SetupJob, Surroundings, System, on_path,
-    remove, set_up, states,
+    ABSENT, Action, AgentState, FileOutcome, Program, Scope, SetupJob, Surroundings, System,
+    advice, remove, set_up, states,
 };
 use clap::Args;
 use serde::Serialize;
@@ -83,7 +83,7 @@ pub(crate) fn run(
     let scope = if args.project { Scope::Project } else { Scope::User };
     let inv = Invocation::new(globals, None, env)?;
     let home = std::path::absolute(inv.folder()).map_err(|e| Failure::file(inv.folder(), e))?;
-    let options = options(&home, &surroundings, inv.other_actor());
+    let options = surroundings.options(&home, inv.other_actor());
     let job = SetupJob {
         agent,
         scope,
@@ -98,11 +98,11 @@ pub(crate) fn run(
         && scope == Scope::User
         && states(&surroundings).iter().any(|state| state.agent == agent && !state.installed);
     let files = if args.remove { remove(&job)? } else { set_up(&job)? };
-    let notes = match (args.remove || args.dry_run, is_absent) {
+    let notes: &[&str] = match (args.remove || args.dry_run, is_absent) {
         (true, _) => &[],
         // S25: whoever reads "ready" where nothing is installed is misled.
-        (false, true) => ABSENT,
-        (false, false) => notes(agent),
+        (false, true) => &[ABSENT],
+        (false, false) => advice(agent),
     };
     if out.is_json() {
         let dry_run = args.dry_run;
@@ -177,67 +177,11 @@ fn list(surroundings: &Surroundings, out: &mut Output) -> CommandResult {
 
 /// How an agent stands, in a few words.
 pub(crate) fn words(state: &AgentState) -> String {
-    match (state.problem.is_some(), state.configured, state.healthy, state.complete) {
-        (true, ..) => "cannot be read".to_owned(),
-        (false, true, Some(false), _) => {
-            format!("broken: no {}", plain(state.program.as_deref().unwrap_or("program")))
-        }
-        (false, true, ..) if !state.installed => "set up, but not installed".to_owned(),
-        (false, true, _, true) => "ready".to_owned(),
-        (false, true, _, false) => "tools only, no hooks".to_owned(),
-        (false, false, ..) if state.installed => "installed, not set up".to_owned(),
-        (false, false, ..) => "not installed".to_owned(),
-    }
-}
-
-const ABSENT: &[&str] = &[
-    "It is not installed as far as can be seen: its program is not on PATH. The settings wait for it.",
-];
-const NO_HOOKS: &str = "It has no hooks that Cortex uses: \
-    `cortex setup --instructions >> AGENTS.md` tells it when to look and to save.";
-
-/// What a person has to do besides.
-fn notes(agent: Agent) -> &'static [&'static str] {
-    match agent {
-        Agent::ClaudeCode => &["Start a new session; `claude mcp list` shows cortex as connected."],
-        Agent::Codex => &[
-            "Start a new session. Codex runs new hooks only after you trust them: it asks once, or see /hooks.",
-        ],
-        Agent::GeminiCli => &[
-            "Start a new session; in a folder you trust, `gemini mcp list` shows cortex as connected.",
-        ],
-        Agent::OpenCode => &["Start a new session; `opencode mcp list` shows cortex as connected."],
-        Agent::Cursor => &["Reload Cursor and switch cortex on under Settings, MCP."],
-        Agent::VsCode => &["Reload VS Code and start cortex from `MCP: List Servers`.", NO_HOOKS],
-        Agent::Windsurf => &["Press refresh in Windsurf's list of MCP servers.", NO_HOOKS],
-        Agent::CopilotCli => &["Start a new session; `/mcp show` lists cortex.", NO_HOOKS],
-        Agent::Zed => &["Open the agent panel's settings; cortex has a green dot.", NO_HOOKS],
-        Agent::Cline | Agent::Roo => {
-            &["Open its MCP servers and press restart on cortex.", NO_HOOKS]
-        }
-        Agent::Continue => &["Reload Continue; cortex is listed under Tools.", NO_HOOKS],
-        Agent::ClaudeDesktop => &["Quit Claude Desktop and start it again.", NO_HOOKS],
-        Agent::QwenCode => &["Start a new session; `/mcp` lists cortex.", NO_HOOKS],
-        Agent::Goose => {
-            &["Start a new session; `goose configure` lists cortex among its extensions.", NO_HOOKS]
-        }
-    }
+    plain(&state.words())
 }
 
 fn shown(path: &Path) -> String {
     plain(&path.display().to_string())
-}
-
-/// The options that say whose memory it is, where that is not the default.
-pub(super) fn options(home: &Path, around: &Surroundings, actor: Option<&str>) -> Vec<String> {
-    let mut options = Vec::new();
-    if home != around.home.join(".cortex") {
-        options.extend(["--home".to_owned(), home.display().to_string()]);
-    }
-    if let Some(actor) = actor {
-        options.extend(["--actor".to_owned(), actor.to_owned()]);
-    }
-    options
 }
 
 /// Where the environment comes in.
@@ -253,7 +197,5 @@ pub(super) fn surroundings() -> CommandResult<Surroundings> {
 pub(super) fn program(surroundings: &Surroundings) -> CommandResult<Program> {
     let running =
         std::env::current_exe().map_err(|e| Failure::file(&PathBuf::from("cortex"), e))?;
-    let real = |path: &Path| std::fs::canonicalize(path).ok();
-    let on_path = on_path("cortex", surroundings).filter(|found| real(found) == real(&running));
-    Ok(Program { running, on_path })
+    Ok(Program::new(running, surroundings))
 }
