@@ -99,7 +99,10 @@ pub fn summary(view: &View<'_>, entry: &Entry, payload: &Payload) -> kernel::Res
         Payload::RemoveEdge(p) => format!("{} {} {}", p.src, p.relation.name(), p.dst),
         Payload::Touch(p) => {
             let shown = p.shown.as_ref().map_or(0, Vec::len);
-            format!("{} memories, {shown} shown, {} grants", p.accesses.len(), p.grants.len())
+            let counts =
+                [(p.accesses.len(), "opened"), (shown, "shown"), (p.grants.len(), "by grants")];
+            let parts = counts.into_iter().filter(|(count, _)| *count > 0);
+            parts.map(|(count, what)| format!("{count} {what}")).collect::<Vec<_>>().join(", ")
         }
         Payload::FindLate(p) => format!("{} results at {} entries", p.results.len(), p.size),
         Payload::Attest(p) => {

@@ -21,7 +21,7 @@ impl CommandHint {
     pub fn text(self) -> &'static str {
         match self {
             CommandHint::ListMemories => {
-                "`cortex find` lists what there is; `cortex actors` lists whose memory there is"
+                "`cortex list` shows what there is; `cortex actors` lists whose memory there is"
             }
             CommandHint::StartSession => "`cortex session start NAME` starts one",
         }

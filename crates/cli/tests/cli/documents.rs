@@ -161,6 +161,26 @@ fn every_link_of_the_documents_leads_somewhere_and_every_page_is_in_the_book() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+// W27: a figure that sells was measured, and where it was measured is written down.
+#[test]
+fn every_figure_that_readme_gives_as_a_reason_stands_among_the_benchmarks() {
+    let read = |name: &str| std::fs::read_to_string(root().join(name)).unwrap();
+    let readme = read("README.md");
+    let reasons = readme.split("## Why it is different").nth(1).unwrap();
+    let reasons = reasons.split("\n## ").next().unwrap();
+    let benchmarks = read("docs/benchmarks.md").replace(',', "");
+    let outside_code: String = reasons.split('`').step_by(2).collect();
+    let figures: Vec<String> = outside_code
+        .split_whitespace()
+        .map(|word| word.trim_matches(|c: char| !c.is_ascii_digit()).replace(',', ""))
+        .filter(|word| word.len() > 1)
+        .collect();
+    assert!(figures.len() >= 8, "{figures:?}");
+    for figure in figures.iter().filter(|figure| *figure != "2026") {
+        assert!(benchmarks.contains(figure.as_str()), "{figure} is not in docs/benchmarks.md");
+    }
+}
+
 #[test]
 fn figures_are_taken_out_and_words_stay() {
     assert_eq!(masked("saved 12 at 2026-11-18T05:00:00.000Z"), "saved … at …\n");
