@@ -23,6 +23,10 @@ try {
     writeSessions(daemon.home);
     await seed(session.ask);
     for (const asked of ['why is the import slow', 'who may see customer data', 'cache keys']) await session.ask(`/api/search?q=${encodeURIComponent(asked)}&limit=3`);
+    await session.ask('/api/bulletin?refresh=true');
+    // A mind that has just been started gets ready a moment later.
+    const isReady = () => session.ask('/readyz').then(({ warmup }) => warmup.state === 'warm', () => false);
+    for (let tries = 0; tries < 60 && !await isReady(); tries += 1) await new Promise((resolve) => { setTimeout(resolve, 500); });
     await session.ask('/api/past/read', { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' });
   }
   if (first !== '--all') {

@@ -34,6 +34,10 @@ fi
 [ "$packages" = "$here/node_modules" ] || ln -sfn "$packages" "$here/node_modules"
 
 if [ -n "$picture" ]; then
+  # The page takes the fonts of the system; a machine without a screen has none that people would choose.
+  if ! fc-list 2>/dev/null | grep -q Inter && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    apt-get install -qq -y fonts-inter >/dev/null || echo 'The picture is taken with the fonts that are here.' >&2
+  fi
   CORTEX_BIN="$program" exec node pictures.mjs "$picture"
 fi
 node_modules/.bin/tsc -p tsconfig.json

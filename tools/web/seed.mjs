@@ -1,6 +1,7 @@
 // Fills an empty home with memories that look like those of a small team, over HTTP.
 //
-// The past comes in as an import, because only an import keeps dates; today comes in as saves, relations and edits.
+// What was written before this moment comes in as an import, because only an import keeps dates and names; the rest comes in
+// as a save, prompts, relations and changes.
 // `node seed.mjs http://127.0.0.1:7438` does it by hand.
 
 /** @typedef {[string, string, string, string, string[]]} Row kind, project, title, content, tags */
@@ -69,8 +70,21 @@ const TODAY = [
   ['decision', 'ops', 'Logs for 14 days are enough', 'Storage is the largest item of the bill.', ['retention']],
   ['bugfix', 'harbor-web', 'Fixed the date thing', 'Works now.', []],
   ['decision', 'harborweb', 'Playwright instead of Cypress', 'Three browsers, parallel by default, and traces that can be opened later.', ['testing']],
-  ['rule', 'ops', 'No secrets in environment dumps', 'Crash reports include the environment. Names only, never values.', ['privacy']],
 ];
+/** How many minutes ago each of them was saved. */
+const MINUTES_AGO = [431, 394, 352, 301, 268, 219, 171, 122, 74, 38];
+
+/** What the first memory of today said in its later versions, and how many minutes ago that was written. @type {[string, number][]} */
+const LATER = [
+  ['**Why**: two tenants shared `settings:theme` and saw each other\'s colours.\n\n```diff\n- settings:theme\n+ t:{tenant}:settings:theme\n```\n\nTouches `src/cache.rs`, `src/settings.rs` and the admin page.', 205],
+  ['**Why**: two tenants shared `settings:theme` and saw each other\'s colours.\n\n```diff\n- settings:theme\n+ t:{tenant}:settings:theme\n```\n\nTouches `src/cache.rs`, `src/settings.rs` and the admin page.\n\n- [x] old keys expire after an hour\n- [ ] remove the fallback in December', 57],
+];
+
+/** @type {{[project: string]: {id: string, agent: string, minutesAgo: number, summary: string | null}}} */
+const SESSIONS = {
+  'atlas-api': { id: 'sess-atlas-41', agent: 'claude-code', minutesAgo: 440, summary: null },
+  'harbor-web': { id: 'sess-harbor-12', agent: 'codex', minutesAgo: 310, summary: null },
+};
 
 const PROMPTS = [
   ['why is the nightly import so slow?', 'atlas-api'],
@@ -84,6 +98,7 @@ const TYPES = {
   architecture: 'Decision', config: 'Fact', learning: 'Fact', preference: 'Preference', fact: 'Fact', identity: 'Identity',
 };
 const SPAN_DAYS = 34;
+const AGENTS = ['claude-code', 'codex', 'cursor'];
 
 /**
  * @param {(path: string, init?: RequestInit) => Promise<any>} ask sends one request and gives the JSON of its answer
@@ -95,26 +110,10 @@ export async function seed(ask, now = Date.now()) {
   await ask('/api/import?from=cortex', {
     method: 'POST', headers: { 'content-type': 'application/octet-stream' }, body: past(now),
   });
-  await post('/api/sessions', { id: 'sess-atlas-41', project: 'atlas-api', agent: 'claude-code', directory: '/src/atlas-api' });
-  await post('/api/sessions', { id: 'sess-harbor-12', project: 'harbor-web', agent: 'codex', directory: '/src/harbor-web' });
-  const ids = [];
-  for (const [type, project, title, content, tags] of TODAY) {
-    const session = project === 'atlas-api' ? 'sess-atlas-41' : project === 'harbor-web' ? 'sess-harbor-12' : undefined;
-    const saved = await post('/api/observations', { type, project, title, content, tags, ...(session && { session_id: session }) });
-    ids.push(saved.id);
-  }
-  for (const [content, project] of PROMPTS) await post('/api/prompts', { content, project });
+  await post('/api/observations', { type: 'rule', project: 'ops', title: 'No secrets in environment dumps', content: 'Crash reports include the environment. Names only, never values.', tags: ['privacy'] });
+  for (const [content, project] of PROMPTS) await post('/api/prompts', { content, project, session_id: SESSIONS[project]?.id });
   const list = await ask('/api/observations?limit=200&preview=1');
   const find = (/** @type {string} */ start) => list.find((/** @type {any} */ m) => m.title.startsWith(start))?.id;
-  const cache = find('Cache keys carry');
-  for (const [content, version] of /** @type {[string, number][]} */ ([
-    ['**Why**: two tenants shared `settings:theme` and saw each other\'s colours.\n\n```diff\n- settings:theme\n+ t:{tenant}:settings:theme\n```\n\nTouches `src/cache.rs`, `src/settings.rs` and the admin page.', 1],
-    ['**Why**: two tenants shared `settings:theme` and saw each other\'s colours.\n\n```diff\n- settings:theme\n+ t:{tenant}:settings:theme\n```\n\nTouches `src/cache.rs`, `src/settings.rs` and the admin page.\n\n- [x] old keys expire after an hour\n- [ ] remove the fallback in December', 2],
-  ])) {
-    await ask(`/api/observations/${cache}`, {
-      method: 'PUT', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ content, expected_version: version }),
-    });
-  }
   const relate = (/** @type {string} */ from, /** @type {string} */ relation, /** @type {string} */ to) =>
     post('/api/graph/edges', { from_obs_id: find(from), to_obs_id: find(to), relation_type: relation });
   await relate('simd-json', 'relates_to', 'The nightly import');
@@ -135,31 +134,40 @@ export async function seed(ask, now = Date.now()) {
   await post(`/api/observations/${find('The office link')}/archive`, { reason: 'the provider changes in March' });
   await ask(`/api/observations/${find('Safari ignores')}?reason=no+longer+supported`, { method: 'DELETE' });
   await post('/api/sessions/sess-harbor-12/end', { summary: 'Seat map rewritten as SVG; view transitions fixed.' });
-  return ids;
 }
 
-/** The past as our own export format, one JSON object per line. */
+/** What was before this moment, in our own export format: one JSON object per line. */
 function past(/** @type {number} */ now) {
-  const day = 86_400_000;
+  const [minute, day] = [60_000, 86_400_000];
   const iso = (/** @type {number} */ millis) => new Date(millis).toISOString();
-  const lines = [{ record: 'header', cortex_export: 1, actor: 'default', store: 'seed', exported_at: iso(now), all: true }];
   /** @type {any[]} */
-  const all = lines;
-  ROWS.forEach(([kind, project, title, content, tags], index) => {
+  const all = [{ record: 'header', cortex_export: 1, actor: 'default', store: 'seed', exported_at: iso(now), all: true }];
+  for (const [project, { id, agent, minutesAgo, summary }] of Object.entries(SESSIONS)) {
+    all.push({ record: 'session', session: id, project, directory: `/src/${project}`, agent, started: iso(now - minutesAgo * minute), ended: null, summary });
+  }
+  const add = (/** @type {Row} */ [kind, project, title, content, tags], /** @type {number} */ id, /** @type {string} */ by, /** @type {number} */ at, /** @type {[string, number][]} */ later, /** @type {string | null} */ session) => {
+    const versions = /** @type {[string, number][]} */ ([[content, at], ...later]).map(([text, when], index) => ({
+      version: index + 1, title, content: text, fields: {}, by, created: iso(when), confidence: 1, source: 'user', derived_from: [] }));
+    const revised = versions.at(-1)?.created;
+    all.push({
+      record: 'memory', id, type: TYPES[kind], kind, project: project || null,
+      // What is older is the owner's alone, so that tests see what others are not shown.
+      scope: project ? 'project' : 'personal', visibility: id > ROWS.length ? 'scoped' : 'private', pinned: false, archived: false, forgotten: null,
+      tags: [...tags].sort(), topic_key: null, session, channel: null, importance: 0.5, duplicates: 0,
+      created: iso(at), updated: revised, revised, accesses: id % 5, last_access: null, citations: 0, version: versions.length, versions,
+    });
+  };
+  ROWS.forEach((row, index) => {
     // Busier towards the end, with quiet days between: a square root spreads them so.
     const share = Math.sqrt((index + 1) / (ROWS.length + 1));
-    const at = now - day * SPAN_DAYS * (1 - share) - day - ((index * 7919) % 50_000) * 100;
-    const date = iso(at);
-    all.push({
-      record: 'memory', id: index + 1, type: TYPES[kind], kind, project: project || null,
-      scope: project ? 'project' : 'personal', visibility: 'private', pinned: false, archived: false, forgotten: null,
-      tags: [...tags].sort(), topic_key: null, session: null, channel: null, importance: 0.5, duplicates: 0,
-      created: date, updated: date, revised: date, accesses: index % 5, last_access: null, citations: 0, version: 1,
-      versions: [{ version: 1, title, content, fields: {}, by: ['claude-code', 'codex', 'cursor'][index % 3], created: date,
-        confidence: 1, source: 'user', derived_from: [] }],
-    });
+    add(row, index + 1, AGENTS[index % 3] ?? '', now - day * SPAN_DAYS * (1 - share) - day - ((index * 7919) % 50_000) * 100, [], null);
   });
-  all.push({ record: 'end', memories: ROWS.length, edges: 0, sessions: 0, prompts: 0 });
+  TODAY.forEach((row, index) => {
+    const session = SESSIONS[row[1]];
+    const later = index === 0 ? LATER.map(([text, ago]) => /** @type {[string, number]} */ ([text, now - ago * minute])) : [];
+    add(row, ROWS.length + index + 1, session?.agent ?? 'cursor', now - (MINUTES_AGO[index] ?? 0) * minute, later, session?.id ?? null);
+  });
+  all.push({ record: 'end', memories: ROWS.length + TODAY.length, edges: 0, sessions: Object.keys(SESSIONS).length, prompts: 0 });
   return all.map((line) => JSON.stringify(line)).join('\n') + '\n';
 }
 

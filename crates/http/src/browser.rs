@@ -77,14 +77,24 @@ pub(super) fn is_for_a_person(headers: &HeaderMap) -> bool {
 /// The look of the few pages that are shown before anybody is let in.
 const STYLE: &str = "\
 body{font:16px/1.6 system-ui,sans-serif;max-width:34rem;margin:18vh auto 0;padding:0 1.5rem;color:#1c1c24;\
-background:#fbfbfc}h1{font-size:1.3rem}a{color:#4f4ad0}\
+background:#fbfbfc}h1{font-size:1.3rem}a{color:#4f4ad0}pre{padding:.7rem 1rem;border-radius:8px;background:#7773}\
+small{display:block;margin-top:3rem;opacity:.75}\
 @media(prefers-color-scheme:dark){body{color:#ececf2;background:#101014}a{color:#a5a1ff}}";
+
+/// What a person does who wants to see the page.
+const TO_OPEN: &str = "<p>This page shows what your agents remember, so it opens for you alone. In a terminal on this \
+                       machine:</p><pre>cortex open</pre>";
 
 /// Why not, and what to do, for a person.
 pub(super) fn refusal(problem: &Problem) -> Response {
     let hint = problem.hint().unwrap_or_default();
-    let body =
-        format!("<h1>Cortex</h1><p>{}.</p><p>{}.</p>", sentence(problem.detail()), sentence(hint));
+    let why = format!("<p>{}.</p><p>{}.</p>", sentence(problem.detail()), sentence(hint));
+    // Most people who come without a link only want the page.
+    let body = if problem.status() == StatusCode::UNAUTHORIZED {
+        format!("<h1>Cortex</h1>{TO_OPEN}<small>{why}</small>")
+    } else {
+        format!("<h1>Cortex</h1>{why}")
+    };
     shown(problem.status(), &body)
 }
 

@@ -1,6 +1,8 @@
 // The pages in a real browser, with the memories of a small team.
 
 import assert from 'node:assert/strict';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 
 import { openBrowser, pictured, startDaemon } from '../harness.mjs';
@@ -77,7 +79,7 @@ onPage('W2 live shows a save and who was told, as they happen', '/live', async (
 
 onPage('W2 live goes on after a pause', '/live', async (page) => {
   await page.getByText('live', { exact: true }).waitFor();
-  await page.getByLabel('also signs of life').check();
+  await page.getByLabel('also status events').check();
   await page.locator('.event').first().waitFor({ timeout: 15_000 });
   await page.getByRole('button', { name: 'Pause' }).click();
   await page.getByRole('button', { name: 'Go on' }).click();
@@ -120,7 +122,7 @@ onPage('W3 filters are part of the address, and what is put away has its own lis
   assert.match(await page.locator('#main .sub').innerText(), /^3 memories/);
   const all = Number((await session.ask('/api/stats')).observations);
   await page.goto(`${daemon.base}/memories?by=http`);
-  await page.locator('.slot .row-title', { hasText: 'Cache keys' }).waitFor();
+  await page.locator('.slot .row-title', { hasText: 'No secrets' }).waitFor();
   const by = Number.parseInt(await page.locator('#main .sub').innerText(), 10);
   assert.ok(by > 0 && by < all, `${by} of ${all}`);
   await page.goto(`${daemon.base}/memories?days=1`);
@@ -184,13 +186,17 @@ test('W4 a memory shows its text, versions, relations and a proof that this brow
   const { page, errors } = session;
   await pictured(page, 'memory', async () => {
     const id = await idOf('Cache keys carry');
+    const { accesses } = await session.ask(`/api/observations/${id}?quiet=true`);
     await page.goto(`${daemon.base}/m/${id}`);
     await page.locator('article .task.done').waitFor();
+    await page.getByRole('region', { name: 'Around it' }).getByRole('link').first().waitFor();
+    assert.equal((await session.ask(`/api/observations/${id}?quiet=true`)).accesses, accesses, 'looking is not using');
     await page.getByRole('region', { name: 'What changed' }).locator('.diff-line.added', { hasText: 'remove the fallback' }).waitFor();
     await page.getByRole('region', { name: 'Relations' }).getByText('Rate limits are per tenant').waitFor();
     await page.getByRole('region', { name: 'Names' }).getByText('src/cache.rs').waitFor();
     const use = page.getByRole('region', { name: 'Use', exact: true });
     for (const label of ['Shown', 'Opened', 'Cited']) await use.getByText(label, { exact: true }).waitFor();
+    await use.getByText('How its worth comes about').click();
     await use.getByLabel('Factor recency').waitFor();
     // The server is not asked for its opinion.
     await page.route('**/api/proofs/verify', (route) => route.abort());
@@ -310,7 +316,7 @@ onPage('W5 what a prompt and a file bring up, a task needs, and mem_context give
 });
 
 onPage('W6 sessions, and one with what was asked and saved', '/sessions', async (page) => {
-  await page.getByText('claude-code · sess-atlas-41').click();
+  await page.getByRole('link', { name: /claude-code in atlas-api/ }).click();
   await page.getByText('why is the nightly import so slow?').waitFor();
   await page.getByText('Cache keys carry the tenant').first().waitFor();
 });
@@ -519,7 +525,7 @@ onPage('W14 the switch stops all models, and is taken back', '/budget', async (p
 
 onPage('W15 the audit has remedies, which are taken back', '/audit', async (page) => {
   await page.getByText('Contradictions').waitFor();
-  await page.getByRole('button', { name: /^#\d+ is right$/ }).first().click();
+  await page.getByRole('button', { name: 'This is right' }).first().click();
   await page.getByText(/is superseded\.$/).waitFor();
   await page.getByRole('button', { name: 'Undo' }).click();
   await page.getByText('Taken back.').waitFor();
@@ -584,11 +590,39 @@ test('every other change of a memory, of what agents see and of pages is taken b
     assert.deepEqual([after_.pinned, after_.archived], [false, false]);
     await page.goto(`${daemon.base}/mind`);
     await page.getByLabel('Name').fill('cache');
-    await page.getByLabel('Question').fill('What do we know about the cache?');
+    await page.getByRole('textbox', { name: 'Question' }).fill('What do we know about the cache?');
     await page.getByRole('button', { name: 'Add page' }).click();
     await page.getByText('cache is kept current from now on.').waitFor();
     await undo();
     assert.deepEqual((await ask('/api/pages')).pages, []);
+    assert.deepEqual(errors.splice(0), []);
+  });
+});
+
+test('W1 an agent is connected on the page, with what changes shown first, and disconnected by undoing', async () => {
+  const { page, errors } = session;
+  await pictured(page, 'connect', async () => {
+    const folder = join(daemon.home, '.cursor');
+    const settings = join(folder, 'mcp.json');
+    const before_ = '{\n  "mcpServers": {}\n}\n';
+    // What the agent itself left says that it is here.
+    mkdirSync(join(folder, 'extensions'), { recursive: true });
+    writeFileSync(settings, before_);
+    await page.goto(`${daemon.base}/access`);
+    const row = page.getByRole('region', { name: 'Agents on this machine' }).getByRole('listitem').filter({ hasText: 'Cursor' });
+    await row.getByRole('button', { name: 'Connect…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Connect Cursor' });
+    await dialog.locator('.diff-line.added', { hasText: '"--tools=core"' }).waitFor();
+    assert.equal(readFileSync(settings, 'utf8'), before_, 'looking changes nothing');
+    await dialog.getByRole('button', { name: 'Connect Cursor' }).click();
+    await dialog.getByText('Connected: 8 tools answered').waitFor({ timeout: 60_000 });
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    await row.getByText('connected', { exact: true }).waitFor();
+    assert.match(readFileSync(settings, 'utf8'), /"cortex"/);
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByText('Taken back.').waitFor();
+    await row.getByRole('button', { name: 'Connect…' }).waitFor();
+    assert.equal(readFileSync(settings, 'utf8'), before_);
     assert.deepEqual(errors.splice(0), []);
   });
 });

@@ -34,6 +34,7 @@ test('an empty home says what to do first', async () => {
   await page.goto(daemon.base);
   await page.getByText('Connect an agent').waitFor();
   await page.getByText('cortex setup claude-code', { exact: true }).waitFor();
+  await page.getByText('No coding agent left a session').waitFor();
 });
 
 test('axe-core finds nothing serious on any page', async () => {

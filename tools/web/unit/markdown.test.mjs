@@ -28,7 +28,7 @@ test('what people write in memories', () => {
     ['- a\n  - b\n- c', 'list(item(alist(item(b)))item(c))'], ['> a\n> b', 'quote(paragraph(a\nb))'], ['```rust\nlet a = 1;\n```', 'code(let a = 1;)'],
     ['```\nnever closed', 'code(never closed)'], ['---', 'rule()'], ['a  \nb', 'paragraph(abreak()b)'], ['| a | b |\n|---|---|\n| 1 | 2 |', 'table(row(cell(a)cell(b))row(cell(1)cell(2)))'],
     ['snake_case_name and __init__.py', 'paragraph(snake_case_name and __init__.py)'], ['2 * 3 * 4', 'paragraph(2 * 3 * 4)'], ['\\*not\\*', 'paragraph(*not*)'],
-    ['[a](https://example.org)', 'paragraph(link(a))'], ['see #12.', 'paragraph(see link(#12).)'], ['`a``', 'paragraph(`a``)'], ['- [x] done\n- [ ] open', 'list(item(done)item(open))'],
+    ['[a](https://example.org)', 'paragraph(link(a))'], ['so it is [#12, #40]', 'paragraph(so it is [link(#12), link(#40)])'], ['- #45 [rule] text', 'list(item(link(#45) [rule] text))'], ['see #12 (#13).', 'paragraph(see #12 (#13).)'], ['`a``', 'paragraph(`a``)'], ['- [x] done\n- [ ] open', 'list(item(done)item(open))'],
     ['a\n- b', 'paragraph(a)list(item(b))'], ['a\n\nb', 'paragraph(a)paragraph(b)'], ['', ''],
   ];
   for (const [given, expected] of cases) assert.equal(drawn(parse(given ?? '')), expected, JSON.stringify(given));

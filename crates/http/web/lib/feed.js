@@ -16,7 +16,7 @@ export const DID = {
 
 /** Who did it, in words: what is done on this page is done by whoever looks at it. @param {string | null | undefined} by */
 export function who(by) {
-  return by === 'page' ? 'you' : by || 'somebody';
+  return by === 'page' ? 'you' : by === 'http' ? 'a program' : by || 'somebody';
 }
 
 /** What an entry of the journal is called on the stream. @type {{[kind: string]: string}} */

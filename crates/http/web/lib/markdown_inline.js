@@ -8,7 +8,9 @@ const TEXT_MAX = 20_000;
 const ENDS_MAX = 24;
 const ESCAPED = /^\\([!-/:-@[-`{-~])/;
 const ADDRESS = /^https?:\/\/[^\s<>"'`]*[^\s<>"'`.,;:!?)\]]/;
-const MEMORY = /^#(\d{1,15})(?![\w#])/;
+/** Memories are cited in brackets, or at the start of a line of a briefing: a bare #12 is mostly an issue of somebody else's. */
+const CITED = /^#(\d{1,15})(?=(?:, #\d{1,15})*\])/;
+const LISTED = /^#(\d{1,15})(?= \[)/;
 
 /**
  * @param {string} text
@@ -137,7 +139,7 @@ function address(rest, before) {
   if (/[\w/#&]/.test(before)) return undefined;
   const bare = ADDRESS.exec(rest);
   if (bare) return linked(bare[0], bare[0], bare[0].length);
-  const memory = MEMORY.exec(rest);
+  const memory = before === '' ? LISTED.exec(rest) : before === '[' || before === ' ' ? CITED.exec(rest) : null;
   return memory ? linked(`/m/${memory[1]}`, memory[0], memory[0].length) : undefined;
 }
 

@@ -62,6 +62,14 @@ export function capital(word) {
   return word.slice(0, 1).toUpperCase() + word.slice(1);
 }
 
+/** How ready the mind is, in words. @type {{[state: string]: string}} */
+const READINESS = { warm: 'ready', cold: 'not ready yet', warming: 'getting ready', degraded: 'not well' };
+
+/** @param {string} state */
+export function readiness(state) {
+  return READINESS[state] ?? words(state);
+}
+
 /** What an audit finds, as a heading. @type {{[problem: string]: string}} */
 const NAMES = {
   secret: 'Possible secrets', contradicting: 'Contradictions', disagreeing: 'Alike, but saying different things', copied: 'Copies', alike: 'Nearly the same', outdated: 'Past their date',

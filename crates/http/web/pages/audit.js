@@ -55,7 +55,7 @@ function findingCard(finding) {
     h('div', {}, example.ids.length > 0 ? h('a', { href: `/m/${example.ids[0]}` }, h('b', {}, bare(example.title))) : h('b', {}, example.title),
       quietLine(bare(example.why), example.ids.slice(1).map((/** @type {number} */ id) => [' ', h('a', { href: `/m/${id}` }, `Open #${id}`)]))),
     h('div', { class: 'actions' },
-      finding.problem === 'contradicting' && example.ids.length === 2 && [[0, 1], [1, 0]].map(([holds, falls]) => h('button', { class: 'button small', title: 'The other one stays readable, as superseded', onclick: () => void settle(example.ids[holds ?? 0], example.ids[falls ?? 1]) }, `#${example.ids[holds ?? 0]} is right`)),
+      finding.problem === 'contradicting' && example.ids.length === 2 && [[0, 1], [1, 0]].map(([holds, falls]) => h('button', { class: 'button small', title: 'The other one stays readable, as superseded', onclick: () => void settle(example.ids[holds ?? 0], example.ids[falls ?? 1]) }, holds === 0 ? 'This is right' : `#${example.ids[1]} is right`)),
       remedy && example.ids.length > 0 && button('small', () => void act(remedy[0], [{ id: example.ids[0] }], reload), remedy[1])));
   // Where a button does it, the command is not named too.
   const byHand = !remedy && finding.problem !== 'contradicting';

@@ -7,7 +7,7 @@ import { card, empty, fillIn, heading, memoryRow, when } from '../lib/parts.js';
 import { growthPlot } from '../lib/plot.js';
 import { go } from '../lib/router.js';
 import { project } from '../lib/state.js';
-import { bytes, capital, count, counted, problemName, shortRoot } from '../lib/text.js';
+import { bytes, capital, count, counted, problemName, readiness } from '../lib/text.js';
 import { who } from '../lib/feed.js';
 
 const RECENT = 6;
@@ -94,7 +94,7 @@ function tileRow(total, signal) {
     quiet(words), h('span', { class: 'big' }, value), h('span', { class: 'quiet note' }, '\u00a0'));
   const row = h('div', { class: 'tiles' }, tile('memories', 'Memories', '/memories', count(total)), tile('told', 'Told to agents', '/told', '…'),
     tile('agents', 'Agents at work', '/sessions', '…'), tile('spent', 'Spent today', '/budget', '…'));
-  void get('/api/tellings', { limit: 1 }, signal).then(({ newest, tellings }) => fillTile(row, 'told', count(newest), tellings[0] ? ['last ', when(tellings[0].at)] : 'since it was started'), () => {});
+  void get('/api/tellings', { limit: 1 }, signal).then(({ newest, tellings }) => fillTile(row, 'told', count(newest), tellings[0] ? ['times, last ', when(tellings[0].at)] : 'times since it was started'), () => {});
   void getPage('/api/sessions', { live: true, limit: 1 }, signal).then((sessions) => fillTile(row, 'agents', count(sessions.total), sessions.data[0] ? sessions.data[0].agent || sessions.data[0].id : 'none right now'), () => {});
   void get('/api/budget', { limit: 1 }, signal).then((budget) => fillTile(row, 'spent', `$${budget.dollars.toFixed(2)}`, budget.kill_switch ? 'models are switched off' : budget.provider ? counted(budget.tokens, 'token') : 'no model is needed'), () => {});
   return row;
@@ -146,13 +146,14 @@ async function healthRows(stats, signal) {
   /** @type {[string, string, Child, string?][]} */
   const rows = [
     ['good', 'Store', `${bytes(stats.file_bytes)}, last written `, stats.last_entry_at],
-    ['good', 'Journal', [`${counted(stats.entries, 'entry', 'entries')}, `, h('code', { title: stats.root }, shortRoot(stats.root))]],
-    [ready.warmup.state === 'warm' ? 'good' : 'warn', 'Mind', ready.warmup.last_error || (ready.warmup.state === 'warm' ? 'ready' : ready.warmup.state)],
+    ['good', 'Journal', h('a', { href: '/journal' }, counted(stats.entries, 'entry', 'entries'))],
+    [ready.warmup.state === 'warm' ? 'good' : 'warn', 'Mind', ready.warmup.last_error || readiness(ready.warmup.state)],
   ];
   for (const [name, state] of Object.entries(ready.services)) rows.push([state === 'running' ? 'good' : 'bad', SERVICES[name] ?? capital(name), String(state)]);
   return h('ul', { class: 'health' }, rows.map(([state, name, words, at]) => h('li', {},
     h('span', { class: `dot ${state}`, role: 'img', 'aria-label': state === 'good' ? 'well' : 'look here' }), h('b', {}, name),
-    quiet(words, at && when(at)))));
+    quiet(words, at && when(at)))),
+  rows.some(([state]) => state === 'bad') && h('li', {}, quiet(h('code', {}, 'cortex doctor'), ' says what to do.')));
 }
 
 /** @param {AbortSignal} signal */

@@ -19,6 +19,8 @@ const HIDDEN_KEYS = new Set(['tract', 'event', 'ts', 'use_id', 'seq', 'name']);
 const PILLS = { saved: 'good', restored: 'good', updated: 'accent', told: 'accent', forgotten: 'warn', erased: 'bad', job: 'accent' };
 /** Events whose name alone says what was done. */
 const SAID = new Set(['told', 'saved', 'changed', 'forgotten', 'restored', 'erased', 'related', 'unrelated', 'updated', 'session_started', 'session_ended']);
+/** Events whose entry names the session that they are about. */
+const OF_SESSION = new Set(['session_started', 'session_ended', 'prompted']);
 /** Parts of the program, as people know them. @type {{[tract: string]: string}} */
 const PARTS = { memory: 'memories', cortex: 'runs', mind: 'mind', supervisor: 'services', think: 'days', callosum: 'connections' };
 const TRACTS = ['memory', 'cortex', 'mind', 'supervisor', 'think', 'callosum'];
@@ -87,7 +89,7 @@ export async function open({ query, signal }) {
   } }, 'Pause');
   return [
     heading('Live', { sub: [state, ' ', counter], actions: [
-      h('label', { class: 'inline' }, h('input', { type: 'checkbox', onchange: (event) => { routine = event.target.checked; } }), 'also signs of life'),
+      h('label', { class: 'inline' }, h('input', { type: 'checkbox', onchange: (event) => { routine = event.target.checked; } }), 'also status events'),
       h('select', { 'aria-label': 'Part', onchange: (event) => { only = event.target.value; } },
         h('option', { value: '' }, 'Everything'), TRACTS.map((tract) => h('option', { value: tract, selected: tract === only }, PARTS[tract] ?? tract))),
       pause, button('', () => show(list), 'Clear')] }),
@@ -119,7 +121,9 @@ function memoryCard(event) {
   const about = event.event === 'told'
     ? [h('span', {}, TOLD_BY[event.operation] ?? event.operation), event.question && h('q', {}, event.question), quiet(counted(event.count, 'memory', 'memories'))]
     : event.event === 'many' ? h('a', { href: `/journal?before=${event.to + 1}` }, counted(event.count, 'entry', 'entries'))
-      : event.id ? [link({ id: event.id, title: event.entry?.title }), aboutEntry(event.entry, link)] : h('a', { href: `/journal/${event.seq}` }, event.entry?.summary || `entry ${event.seq}`);
+      : event.id ? [link({ id: event.id, title: event.entry?.title }), aboutEntry(event.entry, link)]
+        : event.entry?.summary && OF_SESSION.has(event.event) ? h('a', { href: `/sessions/${encodeURIComponent(event.entry.summary)}`, title: event.entry.summary }, 'in its session')
+          : h('a', { href: `/journal/${event.seq}` }, event.entry?.summary || `entry ${event.seq}`);
   return h('div', { class: `event of-${event.event}` }, h('header', {},
     h('time', { class: 'quiet', title: moment(at) }, clock(at)), h('span', { class: `pill ${PILLS[event.event] ?? ''}` }, event.event === 'told' ? 'recall' : words(event.event)),
     h('b', {}, who(event.by)), !SAID.has(event.event) && h('span', {}, DID[event.event] ?? words(event.event)), about),

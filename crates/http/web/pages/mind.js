@@ -6,7 +6,7 @@ import { openDialog } from '../lib/dialog.js';
 import { actions, button, h, map, pill, quiet, quietLine } from '../lib/dom.js';
 import { card, details, empty, fillIn, heading, table, when } from '../lib/parts.js';
 import { reload } from '../lib/router.js';
-import { bare, capital, count, counted, words } from '../lib/text.js';
+import { bare, capital, count, counted, readiness, words } from '../lib/text.js';
 import { span } from '../lib/time.js';
 import { attempt, tell } from '../lib/toast.js';
 import { diffView } from './memory_versions.js';
@@ -24,20 +24,20 @@ export async function open({ signal }) {
   void fillIn(pages, () => standingPages(signal), 2);
   const { warmup } = answer;
   return [
-    heading('Mind', { sub: [h('span', { class: `pill ${warmup.state === 'warm' ? 'good' : 'warn'}` }, warmup.state === 'warm' ? 'ready' : warmup.state), warmup.last_error ? ` ${warmup.last_error}` : ' It tends the memory by rules; no model is needed.'] }),
+    heading('Mind', { sub: [h('span', { class: `pill ${warmup.state === 'warm' ? 'good' : 'warn'}` }, readiness(warmup.state)), warmup.last_error ? ` ${warmup.last_error}` : ' It tends the memory by rules; no model is needed.'] }),
     h('div', { class: 'jobs' }, answer.jobs.map(jobCard)),
     answer.breakers.length > 0 && card('Left alone because it keeps failing', table('Breakers', ['What', 'State', 'Failures', 'Last error'],
       map(answer.breakers, (each) => [each.name, words(each.state), String(each.failures), each.last_error ?? '']))),
     due.due.length > 0 && card('Is put away next', h('ul', {}, due.due.slice(0, DUE).map((/** @type {any} */ each) => h('li', { class: 'finding' }, h('div', {}, h('a', { href: `/m/${each.id}` }, h('b', {}, bare(each.title))), quietLine(each.reason)),
       quiet(each.days_left > 0 ? `in ${counted(each.days_left, 'active day')}` : 'with the next run'), button('small', () => void act('add_tag', [each], reload, 'kept'), 'Keep')))),
     { aside: due.due.length + due.more > DUE && quiet(`${count(due.due.length + due.more)} in all`) }),
-    card('Pages', pages),
+    card('Questions that stand', pages),
     card('What it changed', runs.runs.length === 0 ? empty('Nothing yet', 'Runs that changed memories are listed here, each with a way back.')
-      : table('Runs that changed memories', ['Run', 'Job', 'Began', 'Done', ''], map(runs.runs, (run) => [
-        button('link', () => void showRun(run.run), run.run), run.job, when(run.started_at), run.undone ? pill('', 'taken back') : run.done ?? run.planned,
+      : table('Runs that changed memories', ['When', 'Job', 'Done', ''], map(runs.runs, (run) => [
+        when(run.started_at), h('b', {}, capital(run.job)), run.undone ? pill('', 'taken back') : h('button', { class: 'link', title: run.run, onclick: () => void showRun(run.run) }, run.done ?? run.planned),
         !run.undone && button('small', () => void undo(run.run), 'Take back')]))),
     card('Reports', runs.reports.length === 0 ? empty('No report yet', 'Every run of a job leaves one.')
-      : table('Reports', ['Run', 'Why', 'Began', 'Took', 'How it ended', 'Came to'], map(runs.reports, (report) => [h('code', {}, report.run), report.cause, when(report.started_at),
+      : table('Reports', ['When', 'Job', 'Why', 'Took', 'Ended', 'Came to'], map(runs.reports, (report) => [when(report.started_at), h('span', { title: report.run }, capital(report.run.split('-')[0] ?? '')), words(report.cause),
         span(Date.parse(report.ended_at) - Date.parse(report.started_at)), h('span', { class: `pill ${report.ending === 'succeeded' ? 'good' : 'bad'}` }, words(report.ending)), report.summary]))),
     card('Bulletins so far', bulletins),
   ];

@@ -33,7 +33,7 @@ export async function open({ signal }) {
       h('h2', {}, each.name || 'no project'), h('p', {}, h('span', { class: 'big' }, count(each.memories)), each.memories === 1 ? ' memory' : ' memories'),
       quietLine('last active ', when(each.last_activity)), each.aliases.length > 0 && quietLine('also ', each.aliases.join(', ')),
       each.name && actions(button('small', () => look(each.name, '/memories'), 'Memories'),
-        button('small', () => look(each.name, '/context'), 'What agents see'), names.length > 1 && button('small', () => merge(each.name, names, ''), 'Merge…'))))),
+        button('small', () => look(each.name, '/context'), 'Agents see'), names.length > 1 && button('small', () => merge(each.name, names, ''), 'Merge…'))))),
   ];
 }
 

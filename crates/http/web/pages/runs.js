@@ -21,12 +21,12 @@ export async function open({ parts, signal }) {
   const waiting = h('div');
   void get('/api/approvals', {}, signal).then(({ approvals }) => show(waiting, waitingCard(approvals)), () => {});
   void fillIn(talents, () => shelf(signal), 4);
-  const rows = [...runs.live, ...runs.runs].map((run) => [h('a', { class: 'row-link', href: `/runs/${encodeURIComponent(run.use_id)}` }, run.use_id), run.name, state(run),
-    moment(Number(run.ts ?? run.use_id)), typeof run.runtime_seconds === 'number' ? span(run.runtime_seconds * 1000) : '', typeof run.cost === 'number' ? `$${run.cost.toFixed(4)}` : '']);
+  const rows = [...runs.live, ...runs.runs].map((run) => [h('a', { href: `/runs/${encodeURIComponent(run.use_id)}`, title: run.use_id }, moment(Number(run.ts ?? run.use_id)).slice(0, 16)), h('b', {}, run.name), state(run),
+    typeof run.runtime_seconds === 'number' ? span(run.runtime_seconds * 1000) : '', typeof run.cost === 'number' ? `$${run.cost.toFixed(4)}` : '']);
   return [
     heading('Runs', { sub: `${counted(runs.live.length, 'run')} going on, ${counted(runs.total, 'run')} in all` }),
     waiting, card('Runs', rows.length === 0 ? empty('Nothing has run yet', 'A talent runs on schedule, or when somebody asks for it.', commandLine("cortex talent run default 'What did I decide?'"))
-      : table('Runs', ['Run', 'Talent', 'State', 'Began', 'Took', 'Cost'], rows)),
+      : table('Runs', ['Began', 'Talent', 'State', 'Took', 'Cost'], rows)),
     card('Talents', talents, { aside: button('small', newTalent, 'New talent') }),
   ];
 }
@@ -114,8 +114,8 @@ async function one(id, signal) {
     tell('It was told to end.');
   });
   return [
-    h('nav', { class: 'crumbs', 'aria-label': 'Where this is' }, h('a', { href: '/runs' }, 'Runs and talents'), ' / ', h('span', {}, id)),
-    heading(`Run ${id}`, { sub: [state(run), ' ', h('a', { href: `/talents/${run.name}` }, run.name ?? '')], actions: goesOn && button('danger', () => void cancel(), 'Cancel') }),
+    h('nav', { class: 'crumbs', 'aria-label': 'Where this is' }, h('a', { href: '/runs' }, 'Runs and talents'), ' / ', h('span', { title: id }, moment(Number(run.ts ?? id)).slice(0, 16))),
+    heading(capital(words(run.name ?? 'Run')), { sub: [state(run), ' ', h('a', { href: `/talents/${run.name}` }, 'Its talent')], actions: goesOn && button('danger', () => void cancel(), 'Cancel') }),
     h('div', { class: 'columns' }, h('div', {}, told, card('Events', list)),
       h('div', {}, card('Details', details(Object.entries(run).filter(([, value]) => ['string', 'number', 'boolean'].includes(typeof value)).map(([key, value]) => [capital(words(key)), shown(key, value)]))))),
   ];

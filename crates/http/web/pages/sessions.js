@@ -30,9 +30,9 @@ export async function open({ parts, signal }) {
 function sessionRow(session) {
   const length = session.ended_at ? span(Date.parse(session.ended_at) - Date.parse(session.started_at)) : '';
   return h('a', { class: 'row', href: `/sessions/${encodeURIComponent(session.id)}` },
-    h('span', { class: 'row-top' }, h('span', { class: `pill ${session.ended_at ? '' : 'good'}` }, session.ended_at ? 'ended' : 'at work'), h('span', { class: 'row-title' }, session.agent || 'agent', ' · ', session.id)),
+    h('span', { class: 'row-top' }, h('span', { class: `pill ${session.ended_at ? '' : 'good'}` }, session.ended_at ? 'ended' : 'at work'), h('span', { class: 'row-title', title: session.id }, session.agent || 'An agent', session.project && ` in ${session.project}`)),
     h('span', { class: 'row-sub' }, h('span', { class: 'row-text' }, session.summary || session.directory)),
-    h('span', { class: 'row-meta' }, h('span', {}, session.project), h('span', {}, counted(session.memories, 'memory', 'memories')), length && h('span', {}, length), when(session.started_at)));
+    h('span', { class: 'row-meta' }, h('span', {}, counted(session.memories, 'memory', 'memories')), length && h('span', {}, `lasted ${length}`), when(session.started_at)));
 }
 
 /**
@@ -52,12 +52,12 @@ async function one(id, signal) {
   ].sort((a, b) => a.at.localeCompare(b.at));
   const hidden = saved.total + asked.total - steps.length;
   return [
-    heading(`Session ${session.id}`, { sub: [`${session.agent || 'An agent'} in ${session.project || 'no project'}, `, when(session.started_at)] }),
+    heading(`${session.agent || 'An agent'} in ${session.project || 'no project'}`, { sub: ['Session, ', when(session.started_at), session.ended_at ? '' : ', still at work'] }),
     h('div', { class: 'columns' },
       h('div', {}, card('What happened', [steps.length > 0 ? h('ol', { class: 'rows' }, steps.map((step) => h('li', {}, step.node))) : empty('Nothing was saved', 'The session has neither prompts nor memories.'),
         hidden > 0 && quietLine(`${counted(hidden, 'more')} are not shown. `, h('a', { href: `/memories?session=${encodeURIComponent(id)}` }, 'All memories of it'))])),
       h('div', {}, card('Details', details([
-        ['Agent', session.agent], ['Project', session.project], ['Folder', h('code', { class: 'wrap' }, session.directory)], ['Began', when(session.started_at)],
+        ['Session', h('code', { class: 'wrap' }, session.id)], ['Agent', session.agent], ['Project', session.project], ['Folder', h('code', { class: 'wrap' }, session.directory)], ['Began', when(session.started_at)],
         ['Ended', session.ended_at ? when(session.ended_at) : 'still at work'], ['Memories', String(session.memories)], ['Prompts', String(asked.total)]])),
       session.summary && card('What it came to', markdown(session.summary)))),
   ];

@@ -8,6 +8,9 @@ import { reload } from '../lib/router.js';
 import { capital, words } from '../lib/text.js';
 import { fail, tell } from '../lib/toast.js';
 
+/** Groups whose name is no word. @type {{[group: string]: string}} */
+const NAMES = { http: 'HTTP', mcp: 'MCP' };
+
 /** @param {Visit} visit */
 export async function open({ signal }) {
   const { path, settings } = await get('/api/settings', {}, signal);
@@ -19,7 +22,7 @@ export async function open({ signal }) {
   }
   return [
     heading('Settings', { sub: ['In ', h('code', {}, path), '. Most of it is read when Cortex starts.'] }),
-    [...groups].map(([group, entries]) => card(capital(words(group)), h('ul', { class: 'settings' }, entries.map(row)))),
+    [...groups].map(([group, entries]) => card(NAMES[group] ?? capital(words(group)), h('ul', { class: 'settings' }, entries.map(row)))),
   ];
 }
 

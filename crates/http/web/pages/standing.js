@@ -13,7 +13,7 @@ import { diffView } from './memory_versions.js';
 /** @param {AbortSignal} signal */
 export async function standingPages(signal) {
   const { pages } = await get('/api/pages', {}, signal);
-  const name = input({ type: 'text', 'aria-label': 'Name', placeholder: 'payments', maxlength: 48, required: true, autocomplete: 'off' });
+  const name = input({ type: 'text', 'aria-label': 'Name', placeholder: 'A name, such as payments', maxlength: 48, required: true, autocomplete: 'off' });
   const question = input({ type: 'text', 'aria-label': 'Question', placeholder: 'What do we know about the payment service?', maxlength: 500, required: true, autocomplete: 'off' });
   const add = () => attempt(async () => {
     const page = await send('POST', '/api/pages', { name: name.value, question: question.value });
@@ -21,7 +21,7 @@ export async function standingPages(signal) {
     reload();
   });
   return [
-    pages.length === 0 ? empty('No page yet', 'A page is a question that stands: the memory answers it, with the ids it comes from, and again when something changes.')
+    pages.length === 0 ? empty('None yet', 'The memory answers such a question on a page of its own, with the ids it comes from, and again when something changes.')
       : table('Pages', ['Page', 'Question', 'Project', 'Version', 'Written', ''], map(pages, (page) => [
         button('link', () => void show(page.name), page.name), page.question, page.project || 'all', String(page.version), page.generated_at ? when(page.generated_at) : '',
         button('small', () => void remove(page.name), 'Remove')])),
