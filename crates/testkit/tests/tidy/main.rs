@@ -15,6 +15,7 @@ mod metadata;
 mod modules;
 mod names;
 mod packages;
+mod patterns;
 mod phrases;
 mod ratchet;
 mod source;
