@@ -1,13 +1,14 @@
 //! Secrets: credentials are masked before a text is stored, and the mask says what was there.
 //!
 //! `rules` has the forms that issuers give their tokens, `assignment` judges values that only their name makes suspect,
-//! `surroundings` those that a sentence, a command or a format does; `blocks` finds private keys; `signs` says which of
-//! all these have to read a text. Must stay true: a
-//! value that was recognised is never in the answer, the mask never holds a part of it, masking twice changes
-//! nothing, and time is linear in the text (no rule backtracks, each reads on from the end of its last match).
+//! `surroundings` and its table `places` those that a sentence, a command or a format does; `blocks` finds private
+//! keys; `signs` says which of all these have to read a text. Must stay true: a value that was recognised is never in
+//! the answer, the mask never holds a part of it, masking twice changes nothing, and time is linear in the text (no
+//! rule backtracks, each reads on from the end of its last match).
 
 mod assignment;
 mod blocks;
+mod places;
 mod randomness;
 mod rules;
 mod signs;

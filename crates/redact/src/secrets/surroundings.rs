@@ -1,14 +1,16 @@
 //! Values that a sentence, a command line, a file format or a header makes a secret: "the password is …", `curl -u`,
 //! `mysql -p`, `sshpass`, netrc, cookies, a YAML password, a short token in `NAME_TOKEN=`, a bare AWS secret, a card.
+//! `places` has the table.
 //!
 //! Must stay true: only the value is masked; types, placeholders and ordinary words in the same place stay; each
 //! pattern is bounded, and looked for only where its sign is in the text.
 
-use std::sync::{LazyLock, OnceLock};
+use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::secrets::randomness::{is_placeholder, is_prose, is_random};
+use crate::secrets::places::{AWS_KIND, Judge, PLACES, Place};
+use crate::secrets::randomness::{is_password, is_placeholder, is_prose, is_random};
 use crate::secrets::signs::{Pattern, Sign, Signs};
 use crate::secrets::{MASK_START, Span};
 
@@ -16,117 +18,6 @@ use crate::secrets::{MASK_START, Span};
 const VALUE_CHARS_MIN: usize = 6;
 /// Characters before a number among which a word makes it a card's.
 const CARD_LEAD_BYTES: usize = 40;
-
-/// What a value in a place must be.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Judge {
-    /// Anything but a placeholder.
-    Any,
-    /// Nothing that stands for a type or is an everyday word of settings.
-    NoType,
-    /// Letters and digits in it.
-    Mixed,
-    Random,
-    /// Random, and a hash counts too: in this place it is a secret's.
-    RandomOrHash,
-    /// Forty random characters of all sorts, of which no part is a word: nothing around it says what it is.
-    Bare,
-}
-
-struct Place {
-    signs: &'static [&'static str],
-    kind: &'static str,
-    judge: Judge,
-    pattern: &'static str,
-    /// Made when a text first has a sign: to make all takes longer than most commands.
-    compiled: OnceLock<Regex>,
-}
-
-const fn place(
-    signs: &'static [&'static str],
-    kind: &'static str,
-    judge: Judge,
-    pattern: &'static str,
-) -> Place {
-    Place { signs, kind, judge, pattern, compiled: OnceLock::new() }
-}
-
-impl Place {
-    fn compiled(&self) -> &Regex {
-        self.compiled
-            .get_or_init(|| Regex::new(self.pattern).expect("the patterns of this file are valid"))
-    }
-}
-
-const AWS_KIND: &str = "aws-secret";
-/// Forty characters of base64, on their own.
-const AWS_SECRET: &str = r"(?:^|[^A-Za-z0-9/+=_.-])([A-Za-z0-9/+]{40})(?:[^A-Za-z0-9/+=_-]|$)";
-
-static PLACES: [Place; 12] = [
-    place(
-        &["assword", "assphrase", "asswort", "ASSWORD"],
-        "password",
-        Judge::NoType,
-        concat!(
-            r#"(?i)\b(?:password|passphrase|passwort)\s{1,4}(?:is|was|ist|"#,
-            r#"lautet)\s{1,4}["'`]?([^\s"'`()\[\]{}<>]{6,})"#,
-        ),
-    ),
-    place(
-        &["assword:", "asswd:", "assphrase:"],
-        "password",
-        Judge::NoType,
-        concat!(
-            r#"(?im)^[ \t-]{0,40}[a-z_.-]{0,40}(?:password|passwd|passphrase):[ "#,
-            r#"\t]{1,4}["']?([^\s"'`,;(){}<>\[\]|]{6,})["']?[ \t]*$"#,
-        ),
-    ),
-    place(
-        &["curl"],
-        "password",
-        Judge::Any,
-        r#"\bcurl\b[^\n]{0,300}?\s(?:-u|--user)[ =]?["']?[^\s:"']{1,64}:([^\s"']{4,})"#,
-    ),
-    place(
-        &["mysql", "mariadb"],
-        "password",
-        Judge::Any,
-        r#"\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n]{0,200}?\s-p["']?([^\s"']{4,})"#,
-    ),
-    place(&["sshpass"], "password", Judge::Any, r#"\bsshpass\s+-p\s?["']?([^\s"']{4,})"#),
-    place(
-        &["machine "],
-        "password",
-        Judge::Any,
-        r"\bmachine\s+\S{1,200}\s+login\s+\S{1,200}\s+password\s+(\S{4,})",
-    ),
-    place(
-        &["ookie"],
-        "cookie",
-        Judge::RandomOrHash,
-        r"(?i)\bcookie['\x22]?:[^\n]{0,2000}?[\w.-]{1,60}=([A-Za-z0-9%._~+/=-]{16,})",
-    ),
-    place(
-        &["_TOKEN=", "_SECRET=", "_KEY=", "_PASSWD=", "_PASSWORD=", "_PAT="],
-        "credential",
-        Judge::Mixed,
-        r#"\b[A-Z][A-Z0-9_]{1,60}_(?:TOKEN|SECRET|KEY|PASSWD|PASSWORD|PAT)=["']?([A-Za-z0-9_+/=.~-]{8,})"#,
-    ),
-    place(&["aws", "AWS", "AKIA", "ASIA"], AWS_KIND, Judge::Random, AWS_SECRET),
-    place(&[], AWS_KIND, Judge::Bare, AWS_SECRET),
-    place(
-        &["\"auth\""],
-        "password",
-        Judge::Random,
-        r#""auth"\s{0,4}:\s{0,4}"([A-Za-z0-9+/]{16,}={0,2})""#,
-    ),
-    place(
-        &[":5432:", ":*:"],
-        "password",
-        Judge::Any,
-        r"(?m)^[a-zA-Z0-9.*-]+:(?:5432|\*):[a-zA-Z0-9_*-]+:[a-zA-Z0-9_*-]+:(\S{4,})$",
-    ),
-];
 
 /// Digits in four groups of four, or sixteen of them in a row.
 static CARD: LazyLock<Regex> = LazyLock::new(|| {
@@ -189,6 +80,7 @@ fn is_secret(judge: Judge, value: &str) -> bool {
         Judge::Mixed => {
             digits && letters && !is_prose(value) && !value.contains("..") && !is_path(value)
         }
+        Judge::Password => is_password(value) && !is_path(value),
         Judge::Random => is_random(value) && !is_hexadecimal(value),
         Judge::RandomOrHash => is_random(value),
         Judge::Bare => is_random(value) && is_of_all_sorts(value),
@@ -352,6 +244,27 @@ mod tests {
             ("DEPLOY_TOKEN={}", "a1b2c3d4"),
             ("aws: {} is the secret", secret.as_str()),
             ("card 4111 1111 1111 {} exp 12/29", "1111"),
+            ("docker login ghcr.io -u ann -p {}", "whale-77"),
+            ("PGPASSWORD={} psql -h db", "opensesame"),
+            ("redis-cli -h cache -a {} ping", "crane12"),
+            ("smbclient //nas/share -U ann%{}", "stork88"),
+            ("openssl rsa -in k.pem -passin pass:{}", "riverbank"),
+            ("ldapsearch -x -D cn=admin -w {} uid=ann", "kingfisher"),
+            ("sqlcmd -S db -U sa -P '{}'", "Pa$$w0rdX"),
+            ("sqlplus scott/{}@//db/orcl", "wombat42"),
+            ("DB_PASS={}", "marten-9000"),
+            ("ansible_become_pass: {}", "sable_2031!"),
+            ("<password>{}</password>", "badger5"),
+            ("<add key=\"ClearTextPassword\" value=\"{}\" />", "lynx#77x"),
+            ("//npm.example/:_auth={}", "YW5uOnN3b3JkZmlzaC05"),
+            ("das Kennwort lautet {}", "Biber2026!"),
+            ("la contraseña es {}", "nutria-2026"),
+            ("mot de passe : {}", "loutre_88!"),
+            ("服务器密码是{}", "haita2026!"),
+            ("login ann pw: {}", "polecat!44"),
+            ("Authorization: {}", "9b0e1f6c2d8a4735b1c0de42f7a963589b0e1f6c"),
+            ("psk=\"{}\"", "our-home-network"),
+            ("mongodump --username ann --password {} --db shop", "Otter77x"),
         ] {
             let whole = text.replace("{}", value);
             let masked = mask(&whole).text.into_owned();
@@ -379,6 +292,10 @@ mod tests {
             "the password was updated by ops, then rejected",
             "a password is mandatory for login, das Passwort ist falsch",
             "aws_region=eu-central-1 sha1 da39a3ee5e6b4b0d3255bfef95601890afd80709",
+            "la contraseña es incorrecta, le mot de passe est oublié, 密码是必填项",
+            "docker login --password-stdin < token.txt, tests pass: 12, fail: 3",
+            "<input type=\"password\" value=\"\">, <password>string</password>",
+            "ldapsearch -x -w \"$BIND_PASSWORD\" uid=ann",
         ] {
             assert_eq!(mask(text).text, text);
         }
