@@ -13,6 +13,7 @@ mod past_recall;
 mod prompt_recall;
 mod session_digest;
 mod stated;
+mod stated_phrases;
 mod switches;
 mod told;
 mod tool_recall;
