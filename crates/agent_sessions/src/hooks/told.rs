@@ -17,6 +17,8 @@ const LOG_BYTES_MAX: u64 = 512 << 10;
 /// Prompts that the room of a session is shared by, and that room in tokens.
 const ROOM_PROMPTS: usize = 10;
 const ROOM_TOKENS: usize = 850;
+/// Sessions whose room is known: not every agent says when one ends.
+const SESSIONS_MAX: usize = 500;
 
 /// Which memories a session was told of.
 #[derive(Debug)]
@@ -24,8 +26,8 @@ pub(crate) struct ToldLog {
     path: PathBuf,
     /// `None` until it is first needed.
     sessions: Option<BTreeMap<String, BTreeSet<u64>>>,
-    /// What the last prompts of a session added, newest last.
-    spent: BTreeMap<String, VecDeque<usize>>,
+    /// What the last prompts of a session added, newest last; of the session that asked last, last.
+    spent: VecDeque<(String, VecDeque<usize>)>,
 }
 
 /// The name of a session in the log.
@@ -49,7 +51,7 @@ pub(super) fn mark(name: &str) -> u64 {
 
 impl ToldLog {
     pub(crate) fn new(home: &Path) -> ToldLog {
-        ToldLog { path: home.join(FILE), sessions: None, spent: BTreeMap::new() }
+        ToldLog { path: home.join(FILE), sessions: None, spent: VecDeque::new() }
     }
 
     fn sessions(&mut self) -> &mut BTreeMap<String, BTreeSet<u64>> {
@@ -72,22 +74,29 @@ impl ToldLog {
 
     /// Tokens that the next prompt of a session may add.
     pub(super) fn room(&self, session: &str) -> usize {
-        let spent: usize = self.spent.get(session).map_or(0, |spent| spent.iter().sum());
+        let prompts = self.spent.iter().find(|(known, _)| known == session);
+        let spent: usize = prompts.map_or(0, |(_, spent)| spent.iter().sum());
         ROOM_TOKENS.saturating_sub(spent)
     }
 
     /// Notes what a prompt added, also that it added nothing.
     pub(super) fn spend(&mut self, session: &str, tokens: usize) {
-        let spent = self.spent.entry(session.to_owned()).or_default();
+        let place = self.spent.iter().position(|(known, _)| known == session);
+        let known = place.and_then(|place| self.spent.remove(place));
+        let (_, mut spent) = known.unwrap_or_default();
         spent.push_back(tokens);
         while spent.len() >= ROOM_PROMPTS {
             spent.pop_front();
+        }
+        self.spent.push_back((session.to_owned(), spent));
+        if self.spent.len() > SESSIONS_MAX {
+            self.spent.pop_front();
         }
     }
 
     /// A session ended.
     pub(super) fn end(&mut self, session: &str) {
-        self.spent.remove(session);
+        self.spent.retain(|(known, _)| known != session);
     }
 
     /// Notes that a session was told of memories.
@@ -101,6 +110,8 @@ impl ToldLog {
             let lines: Vec<&str> = text.lines().collect();
             let newest = lines[lines.len() / 2..].join("\n");
             service::files::replace_private_file(&self.path, format!("{newest}\n").as_bytes())?;
+            // What is known here is bounded as the file is.
+            self.sessions = None;
         }
         let ids: Vec<String> = ids.iter().map(u64::to_string).collect();
         let mut file = OpenOptions::new().create(true).append(true).open(&self.path)?;
@@ -165,5 +176,11 @@ mod tests {
         }
         assert_eq!(log.room("s"), ROOM_TOKENS);
         assert_eq!(log.room("other"), ROOM_TOKENS);
+        log.spend("s", 150);
+        for n in 0..SESSIONS_MAX {
+            log.spend(&n.to_string(), 10);
+        }
+        assert_eq!(log.spent.len(), SESSIONS_MAX);
+        assert_eq!(log.room("s"), ROOM_TOKENS);
     }
 }
