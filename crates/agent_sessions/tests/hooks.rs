@@ -399,6 +399,74 @@ fn what_is_known_of_a_file_or_a_command_is_told_before_it_is_touched() {
     assert!(told.contains("Never run cargo fmt"), "{told}");
 }
 
+// S27: a session that only asked does not hide where work stopped.
+#[test]
+fn where_work_stopped_is_told_of_the_last_work() {
+    let home = Home::new();
+    home.save(
+        "session",
+        "Session: port",
+        "Asked: port it\nFiles: a.rs\nNext steps: port the tests",
+    );
+    home.save(
+        "session",
+        "Session: hello",
+        "Asked: hello\nThen: what is redb?\nEnded with: A store.",
+    );
+    let text = home.start("s1", SessionBeginning::Fresh).context.unwrap();
+    assert!(text.contains("Next steps: port the tests"), "{text}");
+}
+
+// S27: what had its day is not stated, and what was not accepted says so.
+#[test]
+fn nothing_stale_is_stated_as_current() {
+    let mut home = Home::new();
+    let save = |home: &Home, kind: &str, title: &str, field: Option<(&str, &str)>, day: &str| {
+        let fields = field.map(|(name, value)| (name.to_owned(), serde_json::json!(value)));
+        let request = SaveRequest {
+            title: title.into(),
+            content: format!("{title}, as was settled with the others."),
+            kind: Some(kind.into()),
+            fields: fields.into_iter().collect(),
+            expires: (!day.is_empty()).then(|| day.to_owned()),
+            ..SaveRequest::default()
+        };
+        home.ops.save(&home.caller, request).unwrap().id
+    };
+    save(&home, "rule", "Freeze the release branch", None, "2026-10-01");
+    save(&home, "decision", "Use yarn for packages", Some(("status", "rejected")), "");
+    save(&home, "decision", "Use pnpm for packages", None, "");
+    save(&home, "todo", "Replace the gateway", Some(("due", "2026-10-15")), "");
+    let early = home.start("s1", SessionBeginning::Fresh).context.unwrap();
+    assert!(early.contains("Freeze the release branch"), "{early}");
+    assert!(early.contains("[todo, due 2026-10-15]") && early.contains("pnpm"), "{early}");
+    assert!(!early.contains("yarn"), "{early}");
+    let months_later = Millis(1_790_000_000_000 + 180 * 86_400_000);
+    home.caller.environment = Arc::new(FixedEnvironment::new(Some(months_later), Some(1)));
+    let late = home.start("s2", SessionBeginning::Fresh).context.unwrap();
+    assert!(!late.contains("Freeze") && late.contains("pnpm"), "{late}");
+    assert!(late.contains("[todo, overdue since 2026-10-15]"), "{late}");
+    let topic = |home: &Home, content: &str| {
+        let request = SaveRequest {
+            title: "Vessel positions".into(),
+            content: content.into(),
+            kind: Some("decision".into()),
+            topic_key: Some("positions".into()),
+            ..SaveRequest::default()
+        };
+        home.ops.save(&home.caller, request).unwrap().id
+    };
+    let id = topic(&home, "Positions go through Kafka.");
+    let a_month_on = Millis(months_later.get() + 30 * 86_400_000);
+    home.caller.environment = Arc::new(FixedEnvironment::new(Some(a_month_on), Some(1)));
+    assert_eq!(topic(&home, "Positions go through NATS."), id);
+    let told = home.start("s4", SessionBeginning::Fresh).context.unwrap();
+    let day = a_month_on.date();
+    assert!(told.contains(&format!("#{id} [decision] {day} Vessel positions")), "{told}");
+    let asked = home.prompt("s3", "do we use yarn for packages?").context.unwrap();
+    assert!(asked.contains("[decision, rejected]"), "{asked}");
+}
+
 // S27, S11
 #[test]
 fn a_session_begins_with_a_briefing_in_order_and_no_id_twice() {

@@ -296,7 +296,7 @@ fn where_work_stopped_is_told_from_the_past_where_no_memory_tells_it() {
     };
     let text = start("s1");
     assert!(text.contains("Where work stopped:\n- 2026-"), "{text}");
-    assert!(text.contains("[claude-code:yesterday]"), "{text}");
+    assert!(text.contains("[claude-code] asked"), "{text}");
     assert!(text.contains("Move the checkout") && text.contains("refunds are next"), "{text}");
     // The session that asks is not told of itself.
     assert!(!start("yesterday").contains("refunds are next"));

@@ -132,6 +132,9 @@ pub struct HitView {
     /// When it happened, where that is not when it was recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub happened_at: Option<String>,
+    /// Since when it says what it says, where it said something else before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revised_at: Option<String>,
     pub uri: String,
     /// At most 300 characters around the best passage.
     pub preview: String,
@@ -149,6 +152,9 @@ pub struct HitView {
     pub tokens: u32,
     /// current, superseded …
     pub standing: String,
+    /// What became of a decision or a goal, where it is not accepted or active: rejected, done …
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<String>,
     pub pinned: bool,
     /// What replaces it.
     pub superseded_by: Vec<NamedView>,

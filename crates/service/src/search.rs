@@ -6,7 +6,7 @@ use api::search::{
 use kernel::context::RuleAuthors;
 use kernel::find::Standing;
 use kernel::grants::Permission;
-use kernel::memory::{Body, MemoryId, MemoryType};
+use kernel::memory::{Body, MemoryId, MemoryType, Millis};
 use kernel::{Reading, render};
 use recall::ranker::{AnswerLevel, FeatureRow, Ranker};
 use recall::search::{Arm, Hit, HitOrder, LIMIT_MAX, LinkedMemory, SearchQuery, SpeakerBoost};
@@ -226,6 +226,7 @@ fn hit_view(reading: &Reading, hit: &Hit, model: Option<&String>, rules: RuleAut
         created_at: hit.head.created.rfc3339(),
         updated_at: hit.head.updated.rfc3339(),
         happened_at: views::happened_at(&hit.head, &hit.version, body),
+        revised_at: views::revised(&hit.version).map(Millis::rfc3339),
         uri: reading.uri(&hit.head, hit.version.n).to_string(),
         preview: wording::shortened(beyond_title(&hit.preview, body), 300),
         cut: !hit.preview.contains(&whole),
@@ -234,6 +235,7 @@ fn hit_view(reading: &Reading, hit: &Hit, model: Option<&String>, rules: RuleAut
         level: String::new(),
         tokens: hit.tokens,
         standing: standing_name(hit.standing),
+        status: body.and_then(|body| views::status(&body.fields)).map(str::to_owned),
         pinned: hit.head.pinned,
         superseded_by: hit.superseded_by.iter().map(named_view).collect(),
         contradicts: hit.contradicts.iter().map(named_view).collect(),

@@ -7,7 +7,8 @@ use api::author::Author;
 use api::memory::{Brief, EdgeView, Memory};
 use kernel::context::RuleAuthors;
 use kernel::memory::{
-    Body, Edge, Fields, Head, MemoryId, MemoryType, Millis, PinnedVersion, Usage, Version,
+    Body, DecisionStatus, Edge, Fields, GoalStatus, Head, MemoryId, MemoryType, Millis,
+    PinnedVersion, Usage, Version,
 };
 use kernel::store::View;
 use kernel::{Reading, render};
@@ -111,6 +112,11 @@ pub(super) fn happened_at(head: &Head, version: &Version, body: Option<&Body>) -
     (at != head.created).then(|| at.rfc3339())
 }
 
+/// When a memory came to say what this version says, if it said something else before.
+pub fn revised(version: &Version) -> Option<Millis> {
+    (version.n > 1 && version.valid_from.is_none()).then_some(version.created)
+}
+
 /// Who wrote a version.
 pub fn author(version: &Version) -> Author {
     let provenance = &version.provenance;
@@ -158,6 +164,17 @@ pub(super) fn brief(
         proposed: rules.is_proposed(head, &version),
         by: version.by,
     })
+}
+
+/// What became of a decision or a goal, where it is not what its reader would take it for: accepted, active.
+pub fn status(fields: &Fields) -> Option<&'static str> {
+    match fields {
+        Fields::Decision(decision) if decision.status != DecisionStatus::Accepted => {
+            Some(decision.status.name())
+        }
+        Fields::Goal(goal) if goal.status != GoalStatus::Active => Some(goal.status.name()),
+        _ => None,
+    }
 }
 
 /// In sight: neither forgotten, erased nor archived.

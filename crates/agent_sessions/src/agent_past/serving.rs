@@ -26,7 +26,7 @@ const KEPT_LOOKED_AT: usize = 40;
 /// Bytes of a transcript that are read for the facts of a session.
 const FACTS_BYTES_MAX: u64 = 64 << 20;
 /// Newest sessions of a folder among which one is taken for the last: the newest may be the one that asks.
-const STOPPED_LOOKED_AT: usize = 2;
+const STOPPED_LOOKED_AT: usize = 6;
 
 /// What an agent is about to do.
 #[derive(Clone, Copy, Debug)]
@@ -148,9 +148,21 @@ impl AgentSessions {
         };
         let brief = self.ask_past(caller, |past| {
             let list = past.sessions(&scope);
-            let other =
-                list.sessions.into_iter().find(|state| Some(state.info.id.as_str()) != session);
-            other.map(|state| past.brief(&state.reference)).transpose()
+            let others =
+                list.sessions.iter().filter(|state| Some(state.info.id.as_str()) != session);
+            let mut newest = None;
+            for state in others {
+                let brief = past.brief(&state.reference)?;
+                // One that only asked and answered is no work that stopped.
+                let worked = !(brief.files.is_empty()
+                    && brief.commands.is_empty()
+                    && brief.errors.is_empty());
+                if worked {
+                    return Ok(Some(brief));
+                }
+                newest.get_or_insert(brief);
+            }
+            Ok(newest)
         })?;
         Ok(brief.flatten().and_then(|brief| {
             let (asked, _) = brief.last_prompt.or(brief.goal)?;

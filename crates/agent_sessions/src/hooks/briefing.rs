@@ -10,8 +10,11 @@ use api::hook::{BRIEFING_TOKENS_MAX, HookRequest, SessionBeginning};
 use api::render::model::{BriefingLine, BriefingSection, ToldMemory, briefing, may_be_told};
 use api::render::{tokens, untrusted};
 use kernel::Reading;
+use kernel::find::{Standing, standing};
 use kernel::keys;
-use kernel::memory::{Body, Fields, GoalStatus, Head, MemoryId, MemoryType, Millis, Scope};
+use kernel::memory::{
+    Body, DecisionStatus, Fields, GoalStatus, Head, MemoryId, MemoryType, Millis, Scope,
+};
 use kernel::store::View;
 
 use super::{HookSubject, past_recall, session_digest};
@@ -86,11 +89,20 @@ impl AgentSessions {
         let compacted = request.beginning == SessionBeginning::Compacted;
         let (_, reading) = self.service.reading(caller)?;
         let project = self.service.project(caller, None);
-        let known = self.known(&reading, project.as_deref())?;
+        let mut known = self.known(&reading, project.as_deref(), caller.now()?)?;
         let since = self.last_here(caller, &reading.view(), project.as_deref(), subject)?;
         let own = |known: &BriefedMemory| {
             subject.session.is_some() && known.head.session.as_deref() == subject.session
         };
+        // The conversation that goes on begins with these words already, and its agent knows what it did itself.
+        let goes_on = request.beginning == SessionBeginning::Resumed
+            && self.was_told(subject, super::told::OPENING);
+        if goes_on && let Some(session) = subject.session.map(|id| reading.view().session(id)) {
+            let began = session?.map(|session| session.started);
+            known.retain(|known| {
+                !own(known) && began.is_none_or(|began| known.head.updated >= began)
+            });
+        }
         let mut sections = Vec::new();
         if compacted {
             let facts = self.facts_so_far(caller, request, subject)?;
@@ -102,9 +114,6 @@ impl AgentSessions {
             sections.extend(facts);
         }
         let mut rest = self.sections(&known, since, subject, compacted);
-        // The conversation that goes on begins with these words already, and its agent knows where it stopped.
-        let goes_on = request.beginning == SessionBeginning::Resumed
-            && self.was_told(subject, super::told::OPENING);
         if !compacted && !goes_on && last_session(&known, subject).is_none() {
             self.add_past(caller, subject, &mut rest)?;
         }
@@ -173,7 +182,10 @@ impl AgentSessions {
         let goals = of(
             &|known| matches!(&known.body.fields, Fields::Goal(goal) if goal.status == GoalStatus::Active),
         );
-        let decisions = of(&|known| is(known, MemoryType::Decision));
+        let decisions = of(&|known| {
+            matches!(&known.body.fields, Fields::Decision(decision)
+                if matches!(decision.status, DecisionStatus::Accepted | DecisionStatus::Proposed))
+        });
         let personal = of(&|known| {
             known.head.scope == Scope::Personal
                 && !is_rule(known)
@@ -203,7 +215,12 @@ impl AgentSessions {
     }
 
     /// What may be told of a project and of the person, each memory with its text.
-    fn known(&self, reading: &Reading, project: Option<&str>) -> Result<Vec<BriefedMemory>> {
+    fn known(
+        &self,
+        reading: &Reading,
+        project: Option<&str>,
+        now: Millis,
+    ) -> Result<Vec<BriefedMemory>> {
         let view = reading.view();
         let (mut heads, mut taken) = (Vec::new(), BTreeSet::new());
         let mut look =
@@ -234,23 +251,30 @@ impl AgentSessions {
         }
         let mut known = Vec::new();
         for head in heads {
-            // What something replaced is history.
-            if view.usage(head.id)?.superseded > 0 {
-                continue;
-            }
-            known.extend(self.known_memory(&view, head)?);
+            known.extend(self.known_memory(&view, head, now)?);
         }
         Ok(known)
     }
 
-    fn known_memory(&self, view: &View<'_>, head: Head) -> Result<Option<BriefedMemory>> {
+    fn known_memory(
+        &self,
+        view: &View<'_>,
+        head: Head,
+        now: Millis,
+    ) -> Result<Option<BriefedMemory>> {
         let version = view.required_version(head.id, head.version)?;
+        // What something replaced, and what had its day, is history.
+        if standing(&head, &version, &view.usage(head.id)?, now) != Standing::Current {
+            return Ok(None);
+        }
         let Some(body) = view.body(&version)? else { return Ok(None) };
         let author = views::author(&version);
         if !may_be_told(author, &[&body.title, &body.content]) {
             return Ok(None);
         }
-        let happened = views::happened(&head, &version, Some(&body));
+        // What was rewritten holds since then, however old its first version is.
+        let happened = views::revised(&version)
+            .unwrap_or_else(|| views::happened(&head, &version, Some(&body)));
         let day = happened.rfc3339();
         let mut text = body.content.clone();
         if let Fields::Decision(decision) = &body.fields
@@ -261,6 +285,7 @@ impl AgentSessions {
         let told = ToldMemory {
             id: head.id.get(),
             kind: head.kind.clone(),
+            status: status(&body.fields, now),
             day: day.get(..10).unwrap_or(&day).to_owned(),
             title: body.title.clone(),
             text,
@@ -293,6 +318,19 @@ impl AgentSessions {
     }
 }
 
+/// What became of a decision or a goal, and when it is to be done.
+fn status(fields: &Fields, now: Millis) -> Option<String> {
+    let due = match fields {
+        Fields::Goal(goal) if goal.status == GoalStatus::Active => goal.due,
+        _ => None,
+    };
+    match due {
+        Some(due) if due < now => Some(format!("overdue since {}", due.date())),
+        Some(due) => Some(format!("due {}", due.date())),
+        None => views::status(fields).map(str::to_owned),
+    }
+}
+
 fn line(known: &BriefedMemory) -> BriefingLine {
     BriefingLine { text: known.told.line("", LINE_CHARS), memory: Some(known.head.id.get()) }
 }
@@ -312,7 +350,8 @@ fn session_so_far<'k>(own: impl Iterator<Item = &'k BriefedMemory>) -> BriefingS
     }
 }
 
-/// The newest session that said where it stopped.
+/// The newest session that said where it stopped. One that only asked and answered is no work that stopped, as long as
+/// another is known.
 fn last_session<'k>(
     known: &'k [BriefedMemory],
     subject: &HookSubject<'_>,
@@ -322,8 +361,12 @@ fn last_session<'k>(
         kinds.contains(&known.head.kind.as_str())
             && (subject.session.is_none() || known.head.session.as_deref() != subject.session)
     };
-    let newest =
-        known.iter().filter(is_session).max_by_key(|known| (known.head.updated, known.head.id))?;
+    let worked = |known: &&BriefedMemory| {
+        known.head.kind != SESSION_KIND || session_digest::tells_of_work(&known.body.content)
+    };
+    let age = |known: &&BriefedMemory| (known.head.updated, known.head.id);
+    let newest = known.iter().filter(is_session).filter(worked).max_by_key(age);
+    let newest = newest.or_else(|| known.iter().filter(is_session).max_by_key(age))?;
     // What an agent wrote itself says more than what was read from its record, unless it worked on long after.
     let wrote = |known: &&BriefedMemory| {
         known.head.kind == "session_summary"
@@ -345,7 +388,11 @@ fn session_line(known: &BriefedMemory) -> BriefingLine {
     loop {
         let said: String = about.chars().take(chars).collect();
         let cut = if chars < about.chars().count() { "…" } else { "" };
-        let next = if next.is_empty() { String::new() } else { format!(" Next steps: {next}") };
+        let ends =
+            cut.is_empty() && !said.is_empty() && !said.ends_with(['.', '!', '?', '。', ':']);
+        let stop = if ends { "." } else { "" };
+        let next =
+            if next.is_empty() { String::new() } else { format!("{stop} Next steps: {next}") };
         let text = format!("{head}{}{cut}{next}", said.trim_end());
         // The next steps stay whole; what was done gives way to them.
         if tokens::estimate(&text) + 8 <= STOPPED_SHARE - 12 || chars == 0 {

@@ -131,10 +131,12 @@ impl AgentSessions {
             return Ok(Vec::new());
         }
         let day = Millis(stopped.at).rfc3339();
+        // Whose session it was; its number is of no use to who reads this.
+        let agent = stopped.reference.split(':').next().unwrap_or_default();
         let mut text = format!(
             "- {} [{}] asked \u{201c}{}\u{201d}",
             day.get(..10).unwrap_or(&day),
-            untrusted::line(&stopped.reference),
+            untrusted::line(agent),
             clipped(&stopped.asked, ASKED_CHARS),
         );
         if !answered.trim().is_empty() {

@@ -98,7 +98,7 @@ impl AgentSessions {
                     || tells_of_it()
             })
             .map(|(_, hit)| hit)
-            .filter(|hit| hit.standing == "current")
+            .filter(|hit| hit.standing == "current" && hit.status.as_deref() != Some("superseded"))
             .filter(|hit| hit.scope == "personal" || hit.project == here)
             // What this session saved itself, it knows.
             .filter(|hit| subject.session.is_none_or(|id| hit.session_id != id))
@@ -124,10 +124,11 @@ fn needed(live: u64) -> u16 {
 }
 
 fn told(hit: &HitView) -> ToldMemory {
-    let day = hit.happened_at.as_deref().unwrap_or(&hit.created_at);
+    let day = hit.revised_at.as_ref().or(hit.happened_at.as_ref()).unwrap_or(&hit.created_at);
     ToldMemory {
         id: hit.id,
         kind: hit.kind.clone(),
+        status: hit.status.clone(),
         day: day.get(..10).unwrap_or(day).to_owned(),
         title: hit.title.clone(),
         text: hit.preview.clone(),

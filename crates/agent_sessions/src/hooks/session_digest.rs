@@ -29,6 +29,9 @@ const HEADING_CHARS: usize = 30;
 /// Characters of a command in the title of what mended it.
 const TITLE_COMMAND_CHARS: usize = 80;
 const TAKES: &str = "a String takes any text";
+/// Before the files and the commands of a session.
+const FILES: &str = "Files:";
+const COMMANDS: &str = "Commands:";
 
 /// What is known of a session so far. It is kept between two readings of the record.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -207,7 +210,7 @@ impl SessionDigest {
             writeln!(text, "{what} {prompt}").expect(TAKES);
         }
         if !self.files.is_empty() {
-            writeln!(text, "Files: {}", self.files.join(", ")).expect(TAKES);
+            writeln!(text, "{FILES} {}", self.files.join(", ")).expect(TAKES);
         }
         let told = self.commands.iter().rev().take(COMMANDS_TOLD).rev();
         let commands: Vec<String> = told
@@ -218,7 +221,7 @@ impl SessionDigest {
             })
             .collect();
         if !commands.is_empty() {
-            writeln!(text, "Commands: {}", commands.join("; ")).expect(TAKES);
+            writeln!(text, "{COMMANDS} {}", commands.join("; ")).expect(TAKES);
         }
         // What the last answer says as well is not said twice.
         for sentence in self.decided.iter().filter(|said| !self.last_answer.contains(said.as_str()))
@@ -233,6 +236,12 @@ impl SessionDigest {
         }
         below(folder, text.trim_end())
     }
+}
+
+/// Whether a text as [`SessionDigest::content`] has it tells of work, or of what is to be done.
+pub(super) fn tells_of_work(content: &str) -> bool {
+    let labels = [FILES, COMMANDS, DECIDED, NEXT_STEPS];
+    content.lines().any(|line| labels.iter().any(|label| line.starts_with(label)))
 }
 
 /// A text with the paths in it that begin with a folder as seen from there.

@@ -5,9 +5,8 @@
 
 use api::hook::{HookRequest, RECALL_TOKENS_MAX};
 use api::render::model::{ToldMemory, may_be_told, recalled};
-use kernel::Reading;
 use kernel::find::Standing;
-use kernel::memory::{Fields, MemoryType};
+use kernel::memory::{DecisionStatus, Fields, MemoryType};
 use recall::search::{Hit, SearchQuery};
 
 use super::HookSubject;
@@ -70,6 +69,10 @@ impl AgentSessions {
             .filter(|hit| touched.is_named_in(hit))
             .filter(|hit| !(touched.is_check() && hit.version.by == mind::proposal::BY))
             .filter(|hit| !self.was_told(subject, hit.id.get()))
+            // What this session saved itself, it knows.
+            .filter(|hit| {
+                subject.session.is_none() || hit.head.session.as_deref() != subject.session
+            })
             .collect();
         // Rules before decisions before bugs; among them as relevance has it.
         about.sort_by_key(|hit| match hit.head.memory_type {
@@ -79,18 +82,24 @@ impl AgentSessions {
         });
         let memories: Vec<ToldMemory> = about
             .into_iter()
-            .map(|hit| self.told_memory(&reading, hit))
+            .map(|hit| self.told_memory(hit))
             .filter(|told| may_be_told(told.author, &[&told.title, &told.text]))
             .take(TOLD_MAX)
             .collect();
         Ok(recalled(touched.heading(), &memories, &words, RECALL_TOKENS_MAX))
     }
 
-    fn told_memory(&self, _reading: &Reading, hit: &Hit) -> ToldMemory {
-        let day = views::happened(&hit.head, &hit.version, hit.body.as_ref()).rfc3339();
+    fn told_memory(&self, hit: &Hit) -> ToldMemory {
+        let happened = views::happened(&hit.head, &hit.version, hit.body.as_ref());
+        let day = views::revised(&hit.version).unwrap_or(happened).rfc3339();
         ToldMemory {
             id: hit.id.get(),
             kind: hit.head.kind.clone(),
+            status: hit
+                .body
+                .as_ref()
+                .and_then(|body| views::status(&body.fields))
+                .map(str::to_owned),
             day: day.get(..10).unwrap_or(&day).to_owned(),
             title: hit.body.as_ref().map(|body| body.title.clone()).unwrap_or_default(),
             text: hit.body.as_ref().map(|body| body.content.clone()).unwrap_or_default(),
@@ -106,9 +115,12 @@ pub(super) fn is_telling(line: &str) -> bool {
     !commands(line).is_empty()
 }
 
-/// Rules and decisions, and of facts those about a bug.
+/// Rules and decisions that nothing replaced, and of facts those about a bug.
 fn binds(hit: &Hit) -> bool {
-    hit.head.memory_type != MemoryType::Fact || hit.head.kind.starts_with("bug")
+    let is_replaced = hit.body.as_ref().is_some_and(|body| {
+        matches!(&body.fields, Fields::Decision(decision) if decision.status == DecisionStatus::Superseded)
+    });
+    !is_replaced && (hit.head.memory_type != MemoryType::Fact || hit.head.kind.starts_with("bug"))
 }
 
 impl ToolTarget {

@@ -21,7 +21,7 @@ pub(super) fn title(text: &str) -> String {
 /// What a memory says beyond its title, on one line. The labels that agents are asked to write (`**What**: …`) lose
 /// their marks, and a `What` that only repeats the title is left out.
 pub(super) fn beyond_title(title: &str, text: &str) -> String {
-    let mut flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut flat = on_one_line(text);
     for label in LABELS {
         flat = flat.replace(&format!("**{label}**:"), &format!("{label}:"));
         flat = flat.replace(&format!("**{label}:**"), &format!("{label}:"));
@@ -43,6 +43,23 @@ pub(super) fn beyond_title(title: &str, text: &str) -> String {
     // Otherwise the title is the beginning of a longer sentence.
     let ends = rest.is_empty() || rest == "." || rest.starts_with(". ") || is_label;
     if ends { next.to_owned() } else { what.to_owned() }
+}
+
+/// A text on one line. The marks of headings go: within a line they mark nothing.
+fn on_one_line(text: &str) -> String {
+    let mut flat = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        let is_mark = (2..=6).contains(&word.len()) && word.bytes().all(|byte| byte == b'#');
+        if is_mark {
+            if flat.ends_with(|c: char| c.is_alphanumeric() || c == ')') {
+                flat.push('.');
+            }
+            continue;
+        }
+        flat.push_str(if flat.is_empty() { "" } else { " " });
+        flat.push_str(word);
+    }
+    flat
 }
 
 /// At most `max` characters of a text of one line, around the most words of the question.
@@ -126,6 +143,8 @@ mod tests {
         assert!(short.starts_with('…') && short.ends_with('…'), "{short}");
         assert!(short.chars().count() <= 72, "{short}");
         assert_eq!(around("short", "x", 70), "short");
+        let headed = beyond_title("", "Boats use VHF.\n\n## Facts\n- channel 12\n## Files\na.go");
+        assert_eq!(headed, "Boats use VHF. Facts - channel 12. Files a.go");
         assert_eq!(around(text, "zzz", 20), "The first part is…");
         assert_eq!(around(text, "zzz", 0), "");
         let ideographs = around(&"認証モデル".repeat(30), "認証モデル", 40);

@@ -167,7 +167,7 @@ fn hit_text(hit: &HitView, reader: &ModelReader, preview: &str, place: &HitPlace
     if !preview.is_empty() {
         write!(text, "\n    {preview}").expect("a String takes any text");
     }
-    let when = when(&hit.created_at, hit.happened_at.as_deref());
+    let when = dated(hit);
     write!(text, "\n    {when}").expect("a String takes any text");
     if !hit.level.is_empty() && shape == Shape::Plain {
         write!(text, " | relevance: {}", hit.level).expect("a String takes any text");
@@ -208,7 +208,7 @@ fn hit_fields(
     put(&mut fields, "type", field(&hit.kind));
     put(&mut fields, "title", field(&excerpt::title(&hit.title)));
     put(&mut fields, "text", preview);
-    put(&mut fields, "date", when(&hit.created_at, hit.happened_at.as_deref()));
+    put(&mut fields, "date", dated(hit));
     match place.shape {
         Shape::Plain => put(&mut fields, "relevance", hit.level.as_str()),
         Shape::Ranked => put(&mut fields, "rank", rounded(hit.rank)),
@@ -228,8 +228,19 @@ fn hit_fields(
     fields
 }
 
+/// When it happened, and since when it says what it says.
+fn dated(hit: &HitView) -> String {
+    let when = when(&hit.created_at, hit.happened_at.as_deref());
+    let day = |text: &str| text.get(..10).unwrap_or(text).to_owned();
+    match hit.revised_at.as_deref().map(day) {
+        Some(revised) if !when.starts_with(&revised) => format!("{when}, revised {revised}"),
+        _ => when,
+    }
+}
+
 fn state(hit: &HitView) -> Option<String> {
-    (hit.standing != "current" && !hit.standing.is_empty()).then(|| hit.standing.clone())
+    let replaced = hit.standing != "current" && !hit.standing.is_empty();
+    if replaced { Some(hit.standing.clone()) } else { hit.status.clone() }
 }
 
 /// That it is a proposal, and whose words it is if it gives orders.

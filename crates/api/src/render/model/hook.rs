@@ -19,6 +19,8 @@ const TITLE_CHARS: usize = 90;
 pub struct ToldMemory {
     pub id: u64,
     pub kind: String,
+    /// What became of it, where that is not what its reader would take it for: rejected, done, due on a day.
+    pub status: Option<String>,
     /// The day it happened.
     pub day: String,
     pub title: String,
@@ -55,7 +57,11 @@ impl ToldMemory {
             (false, true) => ". ",
             (false, false) => ": ",
         };
-        format!("- #{} [{}] {} {title}{between}{text}{mark}", self.id, line(&self.kind), self.day)
+        let kind = match &self.status {
+            Some(status) => format!("{}, {status}", line(&self.kind)),
+            None => line(&self.kind),
+        };
+        format!("- #{} [{kind}] {} {title}{between}{text}{mark}", self.id, self.day)
     }
 
     /// Whether `line` with so many characters leaves nothing out.
@@ -189,6 +195,9 @@ mod tests {
             "- #8 [decision] 2026-03-04 No ORM. Why: it hid queries."
         );
         assert_eq!(text, "From memory:\n- #7 [decision] 2026-03-04 Use pnpm");
+        let rejected =
+            ToldMemory { status: Some("rejected".into()), ..memory(9, "Use yarn", "Use yarn.") };
+        assert_eq!(rejected.line("", 300), "- #9 [decision, rejected] 2026-03-04 Use yarn");
     }
 
     // S28

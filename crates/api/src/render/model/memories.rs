@@ -14,12 +14,14 @@ use super::excerpt::{self, beginning, beyond_title};
 use super::reader::{AnswerForModel, LIST_TOKENS, ModelReader, field, first_that_fits, put};
 use super::{PROPOSED_MARK, when};
 use crate::graph::{GraphAnswer, NodeView};
-use crate::memory::{Brief, EdgeView};
+use crate::memory::{Brief, EdgeView, Memory};
 use crate::read::GetAnswer;
 use crate::timeline::TimelineAnswer;
 
 /// Characters of a neighbour, the longest that fits first.
 const NEIGHBOUR_CHARS: [usize; 5] = [150, 100, 60, 30, 0];
+/// Characters of one field of a memory's type.
+const FIELD_CHARS: usize = 400;
 /// Tokens that are set aside for what is said of a text that is cut.
 const CUT_NOTE_TOKENS: usize = 25;
 
@@ -93,6 +95,9 @@ fn memory_of(
     let duplicates = counted(memory.duplicates, 0);
     let (replaced, contradicted) = (named(&got.superseded_by), named(&got.contradicted_by));
     let happened = memory.happened_at.as_deref().unwrap_or_default();
+    // A day before it was recorded is the day it happened, which is said already.
+    let later = memory.valid_from.as_deref().filter(|from| *from > memory.created_at.as_str());
+    let from = later.unwrap_or_default();
     for (name, key, value) in [
         ("Session", "session_id", memory.session_id.as_str()),
         ("Project", "project", &memory.project),
@@ -102,6 +107,11 @@ fn memory_of(
         ("Created", "created_at", &memory.created_at),
         ("Author", "author", &author),
         ("Proposed", "proposed", proposed),
+        ("Forgotten", "forgotten", memory.deleted_at.as_deref().unwrap_or_default()),
+        ("Put away", "put_away", if memory.archived { "yes" } else { "" }),
+        ("True from", "valid_from", from),
+        ("True until", "valid_until", memory.valid_until.as_deref().unwrap_or_default()),
+        ("Expires", "expires", memory.expires.as_deref().unwrap_or_default()),
         ("Revisions", "revisions", &revisions),
         ("Duplicates", "duplicates", &duplicates),
         ("Superseded by", "superseded_by", &replaced),
@@ -111,6 +121,10 @@ fn memory_of(
             writeln!(text, "{name}: {}", line(value)).expect("a String takes any text");
             put(&mut fields, key, field(value));
         }
+    }
+    for (name, value) in typed_fields(memory) {
+        writeln!(text, "{}: {value}", capitalised(&name)).expect("a String takes any text");
+        put(&mut fields, &name, field(&value));
     }
     if reader.explain {
         let (accesses, citations) = (memory.accesses, memory.citations);
@@ -127,6 +141,43 @@ fn memory_of(
     }
     let text = text.trim_end().to_owned();
     AnswerForModel { text, structured: fields }.noted(cut)
+}
+
+/// What the fields of a memory's type say beside its text: why, when, what became of it. What is so by default, and
+/// what the text says as well, is left out.
+fn typed_fields(memory: &Memory) -> Vec<(String, String)> {
+    const BY_DEFAULT: [(&str, &str); 4] = [
+        ("status", "accepted"),
+        ("status", "active"),
+        ("strength", "firm"),
+        ("polarity", "prefer"),
+    ];
+    let said = |value: &Value| match value {
+        Value::String(text) => text.clone(),
+        Value::Array(all) => all
+            .iter()
+            .map(|one| one.as_str().map_or_else(|| one.to_string(), str::to_owned))
+            .collect::<Vec<_>>()
+            .join("; "),
+        other => other.to_string(),
+    };
+    let fields = memory.fields.as_object().into_iter().flatten();
+    fields
+        .map(|(name, value)| (name.clone(), said(value)))
+        .filter(|(name, value)| {
+            name != "happened_at"
+                && !BY_DEFAULT.contains(&(name.as_str(), value.as_str()))
+                && !memory.content.contains(value.as_str())
+        })
+        .map(|(name, value)| (name, line(&beginning(&value, FIELD_CHARS))))
+        .collect()
+}
+
+/// `as_of` as a label: `As of`.
+fn capitalised(name: &str) -> String {
+    let spaced = name.replace('_', " ");
+    let mut chars = spaced.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
 /// What was saved around a memory.
