@@ -16,6 +16,8 @@ import { RecordingModel, texts } from "./recording_model.mjs";
 
 const [cortex, ...wanted] = process.argv.slice(2);
 const TOKENS_MAX = 1_500;
+/** What one text may cost: the bounds of the product, and for a save what a short word on it needs. */
+const ANSWER_TOKENS = { search: 700, context: 1_200, save: 150, start: 600 };
 let failures = 0;
 
 function check(what, holds, detail = "") {
@@ -42,6 +44,8 @@ const SUBJECTS = [
   ["bugfix", "Worker lost jobs on deploy", "The worker ignored SIGTERM; it finishes its job now."],
   ["decision", "Prices are integers in cents", "Money is kept as integer cents with a currency code."],
 ];
+/** Said once, in passing. */
+const RULE = "Never push to the release branch without a review.";
 const MEMORIES = [0, 1, 2].flatMap((round) =>
   SUBJECTS.map(([kind, title, text]) =>
     round === 0 ? [kind, title, text] : ["discovery", `${title.split(" ")[0]} note ${round}`, `Background of ${title.toLowerCase()}, part ${round}: looked at once, nothing to do.`],
@@ -82,6 +86,19 @@ class Machine {
     return ran;
   }
 
+  /** The names of the tools that a server of this profile lists. */
+  toolsOf(profile) {
+    const messages = [
+      { id: 1, method: "initialize", params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "recorded", version: "1" } } },
+      { method: "notifications/initialized" },
+      { id: 2, method: "tools/list" },
+    ];
+    const input = messages.map((message) => JSON.stringify({ jsonrpc: "2.0", ...message }) + "\n").join("");
+    const ran = spawnSync("cortex", ["mcp", `--tools=${profile}`], { cwd: this.project, env: this.env, timeout: 30_000, encoding: "utf8", input });
+    const answers = (ran.stdout ?? "").split("\n").filter(Boolean).map((line) => JSON.parse(line));
+    return new Set(answers.find((answer) => answer.id === 2)?.result.tools.map((tool) => tool.name) ?? []);
+  }
+
   now(program, words, seconds = 120) {
     const ran = spawnSync(program, words, {
       cwd: this.project, env: this.env, timeout: seconds * 1000, killSignal: "SIGKILL", encoding: "utf8", input: "",
@@ -115,6 +132,7 @@ class Machine {
 const AGENTS = {
   claude: {
     name: "claude-code",
+    keeps: true,
     tool: (name) => `mcp__cortex__${name}`,
     ask: (machine, model, prompt, more = []) =>
       machine.run("claude", ["-p", prompt, "--output-format", "stream-json", "--verbose", ...more], {
@@ -141,6 +159,7 @@ const AGENTS = {
   },
   codex: {
     name: "codex",
+    keeps: true,
     namespace: "mcp__cortex",
     tool: (name) => name,
     before: (machine, model) => {
@@ -168,6 +187,7 @@ const AGENTS = {
   },
   gemini: {
     name: "gemini-cli",
+    keeps: true,
     tool: (name) => `mcp_cortex_${name}`,
     before: (machine) => {
       // With an address of our own it would choose a way to log in that headless runs refuse.
@@ -280,24 +300,53 @@ async function scenario(key) {
 
     const script = [
       { tool: agent.tool("mem_search"), namespace: agent.namespace, input: { query: "return window" } },
+      { tool: agent.tool("mem_context"), namespace: agent.namespace, input: {} },
       { tool: agent.tool("mem_save"), namespace: agent.namespace, input: { title: "Tried by a recorded model", content: "It can save.", type: "learning" } },
     ];
     const caller = await new RecordingModel({ log: logOf(key, "tools"), script, answer: () => "done" }).listen();
     agent.before?.(machine, caller);
-    const called = await agent.ask(machine, caller, "Look it up and keep a note");
+    const called = await agent.ask(machine, caller, `Look it up and keep a note. ${RULE}`);
     const seen = [...new Set(caller.requests.flatMap(({ body }) => results(body)))].join("\n");
     check(say("tools are called without a question"), seen.includes("thirty days") && !/haven't granted|permission|approval/i.test(seen), `${seen}\n${called.text}`);
+    whatItReads(machine, caller.turns().at(-1)?.body ?? {}, say);
     const found = machine.now("cortex", ["search", "Tried by a recorded model", "--json"]).out;
     const hits = JSON.parse(found || "{}").hits ?? [];
     check(say("and what is saved is there"), hits.some((hit) => hit.title === "Tried by a recorded model"), found);
     await caller.close();
+    if (agent.keeps) {
+      const listed = JSON.parse(machine.now("cortex", ["list", "--json", "--limit", "100"]).out || "{}").memories ?? [];
+      const rule = listed.find((memory) => memory.type === "rule" && memory.content.includes(RULE.slice(0, -1)));
+      check(say("what the person stated is kept as a rule that waits for a yes"), rule?.proposed === true, JSON.stringify(listed.slice(0, 3)));
+    }
 
     if (agent.touch) await beforeTools(agent, key, machine, say);
     if (agent.compact) await afterCompaction(agent, key, machine, say);
     if (agent.goOn) await tenPrompts(agent, key, machine, say);
+    const log = path.join(machine.home, ".cortex", "logs", "hooks.log");
+    check(say("no hook had anything to complain of"), !fs.existsSync(log), fs.existsSync(log) ? fs.readFileSync(log, "utf8") : "");
   } finally {
     machine.end();
   }
+}
+
+/** Sizes of what a session that asks, looks around and saves has read, and that it names no tool that is not there. */
+function whatItReads(machine, body, say) {
+  const { tools: _, ...said } = body;
+  const answers = results(body);
+  for (const [n, tool, most] of [[0, "mem_search", ANSWER_TOKENS.search], [1, "mem_context", ANSWER_TOKENS.context], [2, "mem_save", ANSWER_TOKENS.save]]) {
+    const spent = tokens(answers[n] ?? "");
+    check(say(`${tool} answers with at most ${most} tokens (${spent})`), spent > 0 && spent <= most, answers[n]);
+  }
+  const opening = "Cortex keeps a memory";
+  const begins = texts(said).filter((text) => text.includes(opening));
+  const started = [...new Set(begins.map((text) => injected(text.slice(text.indexOf(opening)))[0]))];
+  const spent = tokens(started.join("\n"));
+  check(say(`the session began with its briefing, once, in at most ${ANSWER_TOKENS.start} tokens (${spent})`), started.length === 1 && spent <= ANSWER_TOKENS.start, started.join("\n---\n"));
+  // Some clients load tools when they are first looked for, so the request does not name all that there are.
+  const offered = machine.toolsOf("core");
+  const named = texts(said).flatMap(injected).concat(answers).join("\n").match(/\b(?:mem|past|talent)_[a-z_]+\b/g) ?? [];
+  const dead = [...new Set(named)].filter((name) => !offered.has(name));
+  check(say("no text names a tool that is not there"), offered.size > 0 && named.length > 0 && dead.length === 0, `${dead} of ${[...offered]}`);
 }
 
 /** What is known of a file or a command reaches the model with the tool's own answer, and once in a session. */
@@ -313,6 +362,9 @@ async function beforeTools(agent, key, machine, say) {
     check(say("before an edit it reads what is known of the file, once"), all.includes("Known about this file:") && once("rounds per line"), `${all.slice(-2_500)}\n${ran.text}`);
   }
   check(say("before a command it reads what is known of it, once"), all.includes("Known about this command:") && once("unless the VPN is up"), `${all.slice(-2_500)}\n${ran.text}`);
+  const listed = JSON.parse(machine.now("cortex", ["list", "--json", "--limit", "100"]).out || "{}").memories ?? [];
+  const sessions = listed.filter((memory) => memory.type === "session");
+  check(say("the session is kept as one event, with its command"), sessions.length === 1 && sessions[0].content.includes("make deploy"), JSON.stringify(sessions));
   await model.close();
 }
 
