@@ -136,7 +136,7 @@ impl Cortex {
         drop(reader);
         let mut hooks = Hooks::new(Commitments::new(actor.clone()), (options.hooks)());
         open_hooks(&*storage, side, &mut hooks)?;
-        rebuild::replay(&*storage, side, &mut hooks, progress)?;
+        rebuild::replay(&*storage, (side, true), &mut hooks, progress)?;
         Ok((Cortex::from_files(&storage, actor, &options, None)?, entries))
     }
 
@@ -194,7 +194,7 @@ impl Cortex {
                     // What a crash left is replayed in no time.
                     None => Box::new(|_, _| {}),
                 };
-                rebuild::replay(&*storage, side, &mut hooks, &mut *progress)?;
+                rebuild::replay(&*storage, (side, why.is_some()), &mut hooks, &mut *progress)?;
                 if why.is_some() {
                     compare_roots(&*storage, side)?;
                 }

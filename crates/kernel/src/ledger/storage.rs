@@ -500,7 +500,16 @@ impl Storage for LedgerStorage {
         self.check_frames()?;
         // Nobody can begin to read meanwhile. Of a large file every row is read by whoever verifies it.
         let is_short = self.derived.size_bytes()? <= ENGINE_CHECK_BYTES_MAX;
-        if is_short { self.derived.check() } else { Ok(()) }
+        if !is_short {
+            return Ok(());
+        }
+        self.health.judge(self.derived.check().map_err(|error| match error {
+            Error::Corrupt { place, reason } if place == STORE_FILE => {
+                let then = "it is put aside, and the next open makes it again from the journal";
+                Error::corrupt(place, format!("{reason}; {then}"))
+            }
+            error => error,
+        }))
     }
 
     fn size_bytes(&self) -> Result<u64> {

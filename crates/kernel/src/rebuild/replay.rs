@@ -8,10 +8,11 @@ use crate::batch::{Batch, Hooks, ProgressFn};
 use crate::error::{Error, Result};
 use crate::store::{DamageNote, SCRUB_KEY, Side, Space, Storage, StoreReader, View, WriteSet};
 
-/// Derives what the live side lacks: entries that were safe in the ledger when their derived rows were not.
+/// Derives what the live side lacks: entries that were safe in the ledger when their derived rows were not. `is_new`:
+/// the file it lies in was made a moment ago.
 pub(crate) fn replay(
     storage: &dyn Storage,
-    live: Side,
+    (live, is_new): (Side, bool),
     hooks: &mut Hooks,
     progress: &mut ProgressFn<'_>,
 ) -> Result<()> {
@@ -19,8 +20,9 @@ pub(crate) fn replay(
     let view = View::new(&*reader, live);
     let (mut done, total) = (view.counters()?.size, view.last_seq()?);
     // Rows that were there before may hold what an entry below erases, also where its body is gone already: the crash
-    // took the derived rows of the erasure, and the row that asked for a rewrite with them.
-    let was_made_before = done > 0;
+    // took the derived rows of the erasure, and the row that asked for a rewrite with them. So may pages that nobody
+    // reads, of rows that were never durable: only a new file holds nothing.
+    let may_hold_more = !is_new;
     drop(reader);
     let preparers = hooks.preparers();
     read_ahead(storage, &preparers, (done + 1, total), |entries| {
@@ -30,7 +32,7 @@ pub(crate) fn replay(
             let reader = storage.reader()?;
             let mut staged = derived(&*reader, live, hooks, &slice)?;
             drop(reader);
-            if was_made_before && !staged.erased.is_empty() {
+            if may_hold_more && !staged.erased.is_empty() {
                 let erased_by = (done + slice.len() as u64).to_be_bytes().to_vec();
                 staged.rows.put(Space::Engine, SCRUB_KEY.to_vec(), erased_by);
             }

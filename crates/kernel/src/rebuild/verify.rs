@@ -126,6 +126,8 @@ fn verify_once(
     }
     let reader = match storage.reader().and_then(|reader| Ok((live_side(&*reader)?, reader))) {
         Ok(found) => found,
+        // What was found wrong says why nothing is read any more.
+        Err(Error::Poisoned) if !report.is_clean() => return Ok((report, u64::MAX)),
         Err(error) => {
             report.take(error)?;
             return Ok((report, u64::MAX));

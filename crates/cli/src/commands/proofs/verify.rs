@@ -76,7 +76,9 @@ pub(crate) fn verify(args: &VerifyArgs, inv: &Invocation, out: &mut Output) -> C
         return Ok(());
     }
     let most = if view.problems.len() >= PROBLEMS_NAMED_MAX { " or more" } else { "" };
-    let message = format!("the store is not clean: {}{most} problems", view.problems.len());
+    let count = view.problems.len();
+    let things = if count == 1 { "problem" } else { "problems" };
+    let message = format!("the store is not clean: {count}{most} {things}");
     Err(Failure::Check { code: "not_clean", message })
 }
 
