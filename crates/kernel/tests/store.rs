@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use kernel::store::{
-    EngineOptions, KeyRange, RedbStorage, Side, Space, Storage, StoreReader, WriteSet,
+    EngineOptions, KeyRange, RedbStorage, Side, Space, Storage, StoreReader, WriteSet, value_bytes,
 };
 use proptest::prelude::*;
 use testkit::Disk;
@@ -122,4 +122,28 @@ fn a_closed_store_says_so() {
     store.close().unwrap();
     assert_eq!(store.commit(&WriteSet::new()).unwrap_err().code(), "closed");
     assert!(store.reader().is_err());
+}
+
+// L19: what layers above rely on when they cut their rows.
+#[test]
+fn a_row_that_fills_its_pages_takes_half_of_what_a_longer_one_takes() {
+    let taken = |length: usize| {
+        let disk = Disk::new();
+        let store = open(&disk);
+        let mut rows = WriteSet::new();
+        for n in 0..1_000u64 {
+            let key = [&[7][..], &n.to_be_bytes()].concat();
+            rows.put(Space::Derived(Side::A), key, vec![1; length]);
+        }
+        store.commit(&rows).unwrap();
+        store.rewrite().unwrap();
+        store.close().unwrap();
+        store.size_bytes().unwrap()
+    };
+    for pages in [1, 2, 4] {
+        let (full, longer) = (taken(value_bytes(pages, 9)), taken(value_bytes(pages, 9) + 1));
+        let least = 1_000 * 4_096 * pages as u64;
+        assert!(full > least && full < least * 5 / 4, "{pages} pages: {full}");
+        assert!(longer > 2 * least, "{pages} pages and a byte: {longer}");
+    }
 }

@@ -5,9 +5,9 @@
 use kernel::memory::{Body, Fields, Head, Millis};
 
 use crate::entities::{self, Entity};
-use crate::written_date::TextHead;
 use text::analyze::{Analyzer, Lexicon, Memo};
 use text::index::TextField;
+use text::written_date::TextHead;
 
 /// A memory as the indexes see it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -41,8 +41,8 @@ mod prepare;
 pub mod ranker;
 pub mod search;
 mod segments;
+mod token_bytes;
 pub mod vectors;
 mod word_terms;
-mod written_date;
 
 pub use hook::RecallHook;

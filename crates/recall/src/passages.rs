@@ -4,8 +4,8 @@
 //! near everything and nothing, and because a long text has a match for every word. What ranking asks of every
 //! candidate besides, who spoke and when, stands there too, so that bodies are read for answers only.
 //!
-//! There are two rows, because a scan needs all vectors and a question the tokens of a few memories. Numbers are
-//! little-endian. The codes:
+//! There are two rows, because a scan needs all vectors and a question the tokens of a few memories. The codes, numbers
+//! little-endian:
 //!
 //! | bytes | what |
 //! |---|---|
@@ -20,11 +20,13 @@
 //!
 //! | bytes | what |
 //! |---|---|
-//! | 1 | version, 2 |
-//! | 8 | when it happened, i64 milliseconds; the least number for never |
-//! | 1 | count of speakers |
+//! | 1 | version, 3 |
+//! | 1 | 1 if it says when it happened, else 0 |
+//! | varint | when, in milliseconds: of t at least 0 twice t, of another -2t - 1; only if it says so |
+//! | varint | count of speakers |
 //! | for each speaker: 1 + n | length of the folded name, the name |
-//! | for each passage: 2 + 2 * n | count of tokens u16, each token u16 |
+//! | for each passage: varint | count of tokens |
+//! | 1 or 2 for each | the tokens, see `token_bytes` |
 
 use kernel::Error;
 use kernel::memory::{Body, Millis};
@@ -32,10 +34,14 @@ use kernel::memory::{Body, Millis};
 use crate::document::{happened, speakers};
 use crate::embedding::{DIMS, StaticEmbedder};
 use crate::error::Result;
-use crate::vectors::{Code, Coder, Codes};
+use crate::token_bytes::{push_tokens, take_tokens};
+use crate::vectors::{Code, Coder, Codes, Heads};
 use text::analyze::fold;
+use text::bytes::{RowCursor, push_varint};
 
-const VERSION: u8 = 2;
+/// Of codes, and of passages.
+const CODES_VERSION: u8 = 2;
+const PASSAGES_VERSION: u8 = 3;
 
 /// Words of a passage, about.
 const PASSAGE_WORDS: usize = 80;
@@ -109,7 +115,7 @@ pub(crate) fn of(coder: &Coder, text: &str, body: &Body) -> (Vec<Code>, Passages
 pub(crate) fn encode_codes(codes: &[Code]) -> Vec<u8> {
     let dims = codes.first().map_or(0, |code| code.levels.len());
     let mut out = Vec::with_capacity(5 + codes.len() * Code::size(dims));
-    out.push(VERSION);
+    out.push(CODES_VERSION);
     out.extend(short(dims).to_le_bytes());
     out.extend(short(codes.len()).to_le_bytes());
     for code in codes {
@@ -123,8 +129,8 @@ pub(crate) fn encode_codes(codes: &[Code]) -> Vec<u8> {
 pub(crate) enum CodeBytes<'f> {
     /// A whole row of codes.
     Row(&'f [u8]),
-    /// Their heads, from a segment; the levels are in a group.
-    Heads(&'f [u8]),
+    /// Their heads, from a segment; the levels are in groups.
+    Heads(Heads<'f>),
 }
 
 /// Reads what `encode_codes` wrote.
@@ -193,18 +199,21 @@ impl Passages {
 
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(32 + 2 * self.tokens.len() + 2 * self.ends.len());
-        out.push(VERSION);
-        out.extend(self.happened.map_or(NEVER, |at| at.0).to_le_bytes());
+        out.push(PASSAGES_VERSION);
+        out.push(self.happened.is_some().into());
+        if let Some(Millis(at)) = self.happened {
+            push_varint(&mut out, ((at << 1) ^ (at >> 63)).cast_unsigned());
+        }
         let speakers = self.speakers.iter().filter(|name| name.len() <= NAME_BYTES_MAX);
         let speakers: Vec<&String> = speakers.take(SPEAKERS_MAX).collect();
-        out.push(u8::try_from(speakers.len()).unwrap_or(u8::MAX));
+        push_varint(&mut out, count(speakers.len()));
         for name in speakers {
             out.push(u8::try_from(name.len()).unwrap_or(u8::MAX));
             out.extend(name.as_bytes());
         }
         for tokens in self.passages() {
-            out.extend(short(tokens.len()).to_le_bytes());
-            out.extend(tokens.iter().flat_map(|token| token.to_le_bytes()));
+            push_varint(&mut out, count(tokens.len()));
+            push_tokens(&mut out, tokens);
         }
         out
     }
@@ -215,8 +224,6 @@ impl Passages {
     }
 }
 
-/// What has no time.
-const NEVER: i64 = i64::MIN;
 /// Speakers of one memory, and bytes of a name, that a row can hold.
 const SPEAKERS_MAX: usize = 255;
 const NAME_BYTES_MAX: usize = 255;
@@ -230,40 +237,39 @@ fn damaged(doc: u64) -> Error {
     Error::corrupt(format!("passages of memory {doc}"), "do not decode")
 }
 
+fn count(n: usize) -> u64 {
+    u64::try_from(n).unwrap_or(u64::MAX)
+}
+
 /// Dimensions and the codes.
 fn split(bytes: &[u8]) -> Option<(usize, &[u8])> {
     let (&[version, d0, d1, n0, n1], codes) = bytes.split_first_chunk::<5>()?;
     let dims = usize::from(u16::from_le_bytes([d0, d1]));
     let count = usize::from(u16::from_le_bytes([n0, n1]));
     let whole = codes.len() == count.checked_mul(Code::size(dims))?;
-    (version == VERSION && whole).then_some((dims, codes))
+    (version == CODES_VERSION && whole).then_some((dims, codes))
 }
 
 fn decode_passages(bytes: &[u8]) -> Option<Passages> {
-    let (&version, rest) = bytes.split_first()?;
-    let (happened, rest) = rest.split_first_chunk::<8>()?;
-    let happened = i64::from_le_bytes(*happened);
-    let (&speakers, mut rest) = rest.split_first()?;
-    let mut passages = Passages {
-        happened: (happened != NEVER).then_some(Millis(happened)),
-        ..Passages::default()
-    };
-    for _ in 0..speakers {
-        let (&length, after) = rest.split_first()?;
-        let (name, after) = after.split_at_checked(length.into())?;
-        passages.speakers.push(String::from_utf8(name.to_vec()).ok()?);
-        rest = after;
+    let mut cursor = RowCursor::new(bytes);
+    let version = cursor.u8()?;
+    let mut passages = Passages::default();
+    if cursor.u8()? == 1 {
+        let at = cursor.varint()?;
+        passages.happened = Some(Millis((at >> 1).cast_signed() ^ -(at & 1).cast_signed()));
     }
-    passages.tokens.reserve(rest.len() / 2);
-    while let Some((count, after)) = rest.split_first_chunk::<2>() {
-        let (tokens, after) =
-            after.split_at_checked(2 * usize::from(u16::from_le_bytes(*count)))?;
-        let tokens = tokens.as_chunks().0.iter();
-        passages.tokens.extend(tokens.map(|pair| u16::from_le_bytes(*pair)));
+    for _ in 0..cursor.varint()? {
+        let length = cursor.u8()?;
+        let name = cursor.take(length.into())?.to_vec();
+        passages.speakers.push(String::from_utf8(name).ok()?);
+    }
+    passages.tokens.reserve(cursor.rest().len());
+    while !cursor.is_empty() {
+        let count = usize::try_from(cursor.varint()?).ok()?;
+        take_tokens(&mut cursor, count, &mut passages.tokens)?;
         passages.ends.push(passages.tokens.len());
-        rest = after;
     }
-    (version == VERSION && rest.is_empty()).then_some(passages)
+    (version == PASSAGES_VERSION).then_some(passages)
 }
 
 #[cfg(test)]

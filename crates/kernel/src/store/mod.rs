@@ -74,6 +74,18 @@ pub(crate) fn unscrubbed(rows: &dyn StoreReader) -> Result<Option<u64>> {
     Ok(value.map(|value| value.as_slice().try_into().map_or(0, u64::from_be_bytes)))
 }
 
+/// Bytes of a page of the file.
+const PAGE_BYTES: usize = 4096;
+/// What a page says of itself and of the one row in it.
+const LONE_ROW_BYTES: usize = 12;
+
+/// The longest value that so many pages, a power of two, have room for under a key of so many bytes. A row that a page
+/// has no room for lies alone, in twice as many pages until they are enough: one that is a byte longer than this wastes
+/// half of them.
+pub const fn value_bytes(pages: usize, key_bytes: usize) -> usize {
+    pages * PAGE_BYTES - LONE_ROW_BYTES - key_bytes
+}
+
 /// Keys from `from` on and before `to`, upwards or downwards.
 #[derive(Clone, Debug)]
 pub struct KeyRange {

@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use super::measure::{Means, measure};
 use crate::error::{Error, Result};
-use crate::written_date::date_in;
+use text::written_date::date_in;
 
 pub const CORPUS: &str = "corpus.jsonl";
 pub const QUESTIONS: &str = "queries.jsonl";

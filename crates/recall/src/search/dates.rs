@@ -8,8 +8,8 @@ use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp};
 use kernel::memory::Millis;
 
-use crate::written_date::{date_in, month};
 use text::analyze::fold;
+use text::written_date::{date_in, month};
 
 /// Days, weeks and the like that somebody looks back, at most.
 const BACK_MAX: i64 = 400;

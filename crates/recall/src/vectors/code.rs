@@ -1,5 +1,7 @@
 //! One vector as it is kept: i8 levels scaled by its largest component, and its sketch.
 
+use std::ops::Range;
+
 use super::sketch::{self, Rotation};
 use crate::embedding::Embedding;
 
@@ -69,6 +71,26 @@ impl Code {
         let (levels, sketch) = rest.split_at_checked(dims)?;
         let whole = sketch.len() == sketch_bytes(dims);
         whole.then_some((i16::from_le_bytes(*scale), levels, sketch))
+    }
+}
+
+/// Vectors without their levels, which lie in groups: scale and sketch of each.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Heads<'h> {
+    /// The number of the first vector. It says where its levels are.
+    pub(crate) first: u64,
+    pub(crate) bytes: &'h [u8],
+}
+
+impl<'h> Heads<'h> {
+    pub(crate) fn each(self, dims: usize) -> impl Iterator<Item = (u64, &'h [u8])> {
+        (self.first..).zip(self.bytes.chunks(Code::head_size(dims)))
+    }
+
+    /// The numbers of all.
+    pub(crate) fn numbers(self, dims: usize) -> Range<u64> {
+        let count = self.bytes.len() / Code::head_size(dims);
+        self.first..self.first.saturating_add(u64::try_from(count).unwrap_or(u64::MAX))
     }
 }
 

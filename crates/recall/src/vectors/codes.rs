@@ -10,8 +10,8 @@ use std::convert::Infallible;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::code::{Code, LEVELS, rounded};
-use super::level_store::{LevelAddress, LevelGroup, LevelStore};
+use super::code::{Code, Heads, LEVELS, rounded};
+use super::level_store::{LevelAddress, LevelStore};
 use super::scan::{self, Scan};
 use super::sketch::{QuerySketch, Rotation};
 use crate::embedding::{Embedding, FETCHED, Wide, dot, fetch, widest};
@@ -121,7 +121,7 @@ impl Codes {
         let codes = codes.iter().filter(|code| code.scale > 0);
         let old = self.rows_of(doc);
         for at in &self.at[old.clone()] {
-            self.levels.release(doc, *at);
+            self.levels.release(*at);
         }
         let at: Vec<LevelAddress> =
             codes.clone().map(|code| self.levels.hold(code.levels.iter().copied())).collect();
@@ -144,16 +144,16 @@ impl Codes {
         Some(())
     }
 
-    /// Adds the vectors of a document whose levels are in a group. Each has a scale and a sketch.
-    pub(crate) fn append_heads(&mut self, doc: u64, heads: &[u8]) -> Option<()> {
-        let heads = heads.chunks(Code::head_size(self.dims));
-        self.levels.reserve(doc);
-        for head in heads {
+    /// Adds the vectors of a document whose levels are in groups. `None` if they do not fit.
+    pub(crate) fn append_heads(&mut self, doc: u64, heads: Heads<'_>) -> Option<()> {
+        for (number, head) in heads.each(self.dims) {
             let (scale, sketch) = head.split_first_chunk::<2>()?;
             if sketch.len() != self.rotation.bytes() {
                 return None;
             }
-            self.push(doc, i16::from_le_bytes(*scale), sketch, LevelAddress::GROUP);
+            let at = LevelAddress::grouped(number)?;
+            self.levels.add_grouped(at);
+            self.push(doc, i16::from_le_bytes(*scale), sketch, at);
         }
         Some(())
     }
@@ -257,18 +257,14 @@ impl Codes {
 
     /// Brings the levels of some rows into memory.
     fn read_levels<G: GroupSource>(&self, rows: &[usize], groups: &G) -> Result<(), G::Error> {
-        let wanted = rows.iter().map(|row| (self.docs[*row], self.at[*row]));
-        let wanted = wanted.filter(|(doc, at)| self.levels.wants(*doc, *at));
-        let mut wanted: Vec<u64> = wanted.map(|(doc, _)| LevelGroup::of(doc)).collect();
+        let wanted = rows.iter().map(|row| self.at[*row]).filter(|at| self.levels.wants(*at));
+        let mut wanted: Vec<u64> = wanted.filter_map(LevelAddress::group).collect();
         wanted.dedup();
-        let is_here = |doc| !self.rows_of(doc).is_empty();
         if self.levels.wants_all(wanted.len()) {
-            return groups.each(&mut |number, group| {
-                self.levels.hold_group(number, group, is_here);
-            });
+            return groups.each(&mut |number, group| self.levels.hold_group(number, group));
         }
         for number in wanted {
-            self.levels.hold_group(number, &groups.group(number)?, is_here);
+            self.levels.hold_group(number, &groups.group(number)?);
         }
         Ok(())
     }
@@ -289,9 +285,7 @@ impl Codes {
     }
 
     fn levels_of(&self, row: usize) -> &[i8] {
-        let doc = self.docs[row];
-        let nth = self.docs[..row].iter().rev().take_while(|other| **other == doc).count();
-        self.levels.get(doc, nth, self.at[row])
+        self.levels.get(self.at[row])
     }
 }
 
@@ -299,10 +293,11 @@ impl Codes {
 pub(crate) trait GroupSource {
     type Error;
 
-    fn group(&self, number: u64) -> Result<LevelGroup, Self::Error>;
+    /// The levels of all vectors of a group.
+    fn group(&self, number: u64) -> Result<Vec<u8>, Self::Error>;
 
     /// All of them, which takes a fraction of the time.
-    fn each(&self, visit: &mut dyn FnMut(u64, &LevelGroup)) -> Result<(), Self::Error>;
+    fn each(&self, visit: &mut dyn FnMut(u64, &[u8])) -> Result<(), Self::Error>;
 }
 
 /// For codes that have all their levels in memory, and never ask.
@@ -311,11 +306,11 @@ struct NoGroupSource;
 impl GroupSource for NoGroupSource {
     type Error = Infallible;
 
-    fn group(&self, _: u64) -> Result<LevelGroup, Infallible> {
-        Ok(LevelGroup::default())
+    fn group(&self, _: u64) -> Result<Vec<u8>, Infallible> {
+        Ok(Vec::new())
     }
 
-    fn each(&self, _: &mut dyn FnMut(u64, &LevelGroup)) -> Result<(), Infallible> {
+    fn each(&self, _: &mut dyn FnMut(u64, &[u8])) -> Result<(), Infallible> {
         Ok(())
     }
 }

@@ -5,99 +5,51 @@
 //! were asked for, and the first question of a large store does not wait until all are read. A group is read whole,
 //! because memories that came together are asked for together. Once a quarter of all groups is asked for, the rest is
 //! read too: reading all in one pass costs a fraction of reading each for itself. What must stay true: reading a group
-//! changes what is held and never a score.
+//! changes what is held and never a score, and of what was erased nothing is held.
 
 use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Where the levels of a vector are: a number in `LevelStore::own`, or in the group of its document.
+/// The vectors of a group have numbers that follow one another. With 256 levels each they fill a page of the store.
+pub(crate) const VECTORS_IN_GROUP: usize = 15;
+
+/// Where the levels of a vector are: its number in `LevelStore::own`, or with this bit the number that says where it is
+/// in the groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LevelAddress(u32);
 
+const GROUPED: u32 = 1 << 31;
+
 impl LevelAddress {
-    pub(super) const GROUP: LevelAddress = LevelAddress(u32::MAX);
-}
-
-/// The levels of documents whose numbers follow one another. Its row: for each of the 15 documents the length of its
-/// levels in bytes, u16 little-endian, then all levels.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct LevelGroup {
-    /// Where the levels of each end.
-    ends: [usize; GROUP_DOCS],
-    levels: Vec<u8>,
-}
-
-/// The documents of a group: with a vector of 256 bytes each they fill a page of the store.
-const GROUP_DOCS: usize = 15;
-
-impl LevelGroup {
-    /// Documents of a group.
-    pub(crate) const DOCS: u64 = GROUP_DOCS as u64;
-
-    /// The group of a document.
-    pub(crate) fn of(doc: u64) -> u64 {
-        doc / LevelGroup::DOCS
+    /// `None` if there are more vectors than addresses.
+    pub(super) fn grouped(number: u64) -> Option<LevelAddress> {
+        let number = u32::try_from(number).ok().filter(|number| *number < GROUPED);
+        number.map(|number| LevelAddress(number | GROUPED))
     }
 
-    pub(crate) fn set(&mut self, doc: u64, levels: Vec<u8>) {
-        let (old, new) = (self.range(place(doc)), levels.len());
-        for end in &mut self.ends[place(doc)..] {
-            *end = *end - old.len() + new;
-        }
-        self.levels.splice(old, levels);
+    /// The group that the vector is in, and its place there.
+    fn in_group(self) -> Option<(usize, usize)> {
+        let number = usize::try_from(self.0 & !GROUPED).unwrap_or(usize::MAX);
+        let is_grouped = self.0 & GROUPED != 0;
+        is_grouped.then_some((number / VECTORS_IN_GROUP, number % VECTORS_IN_GROUP))
     }
 
-    pub(crate) fn get(&self, doc: u64) -> &[u8] {
-        &self.levels[self.range(place(doc))]
-    }
-
-    fn range(&self, place: usize) -> Range<usize> {
-        range(&self.ends, place)
-    }
-
-    /// `None` when it holds nothing.
-    pub(crate) fn encode(&self) -> Option<Vec<u8>> {
-        // A memory has at most 65 vectors of 256 levels.
-        let length = |place| u16::try_from(self.range(place).len()).unwrap_or(u16::MAX);
-        let lengths = (0..GROUP_DOCS).flat_map(|place| length(place).to_le_bytes());
-        (!self.levels.is_empty()).then(|| lengths.chain(self.levels.iter().copied()).collect())
-    }
-
-    /// Reads what `encode` wrote; no bytes are an empty group.
-    pub(crate) fn decode(bytes: &[u8]) -> Option<LevelGroup> {
-        let mut group = LevelGroup::default();
-        if bytes.is_empty() {
-            return Some(group);
-        }
-        let (lengths, levels) = bytes.split_at_checked(2 * GROUP_DOCS)?;
-        let mut sum = 0;
-        for (end, length) in group.ends.iter_mut().zip(lengths.as_chunks::<2>().0) {
-            sum += usize::from(u16::from_le_bytes(*length));
-            *end = sum;
-        }
-        group.levels = levels.to_vec();
-        (sum == levels.len()).then_some(group)
+    /// The number of the group that the vector is in.
+    pub(super) fn group(self) -> Option<u64> {
+        self.in_group().and_then(|(group, _)| u64::try_from(group).ok())
     }
 }
 
-/// The place of a document in its group.
-fn place(doc: u64) -> usize {
-    usize::try_from(doc % LevelGroup::DOCS).unwrap_or(0)
+#[derive(Debug, Default)]
+struct Group {
+    /// Which of its vectors are there, a bit each: a memory may have been erased, or have changed, since it was made.
+    present: u16,
+    levels: OnceLock<Box<[i8]>>,
 }
 
-fn range<N: Copy + Default>(ends: &[N; GROUP_DOCS], place: usize) -> Range<N> {
-    place.checked_sub(1).map_or_else(N::default, |before| ends[before])..ends[place]
-}
-
-/// A group in memory.
-#[derive(Debug)]
-struct LoadedGroup {
-    /// Where the vectors of each document end, counted in vectors.
-    ends: [u16; GROUP_DOCS],
-    levels: Box<[i8]>,
-}
+const _: () = assert!(VECTORS_IN_GROUP <= 16, "each vector of a group has a bit");
 
 #[derive(Debug)]
 pub(super) struct LevelStore {
@@ -105,7 +57,7 @@ pub(super) struct LevelStore {
     own: Vec<i8>,
     /// Numbers in `own` that are free again.
     free: Vec<u32>,
-    groups: Vec<OnceLock<LoadedGroup>>,
+    groups: Vec<Group>,
     /// How many of them are held, about.
     held: AtomicUsize,
 }
@@ -116,12 +68,13 @@ impl LevelStore {
         LevelStore { dims, own: Vec::new(), free: Vec::new(), groups: Vec::new(), held }
     }
 
-    /// Makes room for groups up to that of a document.
-    pub(super) fn reserve(&mut self, last: u64) {
-        let groups = usize::try_from(LevelGroup::of(last)).unwrap_or(0) + 1;
-        if groups > self.groups.len() {
-            self.groups.resize_with(groups, OnceLock::new);
+    /// Notes that a vector is in a group.
+    pub(super) fn add_grouped(&mut self, at: LevelAddress) {
+        let Some((group, place)) = at.in_group() else { return };
+        if group >= self.groups.len() {
+            self.groups.resize_with(group + 1, Group::default);
         }
+        self.groups[group].present |= 1 << place;
     }
 
     /// Holds the levels of one vector.
@@ -136,13 +89,17 @@ impl LevelStore {
         LevelAddress(next)
     }
 
-    /// Gives up what a row of a document held. Nothing of it stays in memory.
-    pub(super) fn release(&mut self, doc: u64, at: LevelAddress) {
-        if at != LevelAddress::GROUP {
+    /// Gives up what a vector held. Nothing of it stays in memory.
+    pub(super) fn release(&mut self, at: LevelAddress) {
+        let Some((group, place)) = at.in_group() else {
             let slot = self.slot(at.0);
             self.own[slot].fill(0);
             self.free.push(at.0);
-        } else if self.group_mut(doc).and_then(OnceLock::take).is_some() {
+            return;
+        };
+        let Some(group) = self.groups.get_mut(group) else { return };
+        group.present &= !(1 << place);
+        if group.levels.take().is_some() {
             self.held.fetch_sub(1, Relaxed);
         }
     }
@@ -152,17 +109,10 @@ impl LevelStore {
         start..start.saturating_add(self.dims)
     }
 
-    fn group(&self, doc: u64) -> Option<&OnceLock<LoadedGroup>> {
-        self.groups.get(usize::try_from(LevelGroup::of(doc)).ok()?)
-    }
-
-    fn group_mut(&mut self, doc: u64) -> Option<&mut OnceLock<LoadedGroup>> {
-        self.groups.get_mut(usize::try_from(LevelGroup::of(doc)).ok()?)
-    }
-
-    /// Whether the group of a document is to be read.
-    pub(super) fn wants(&self, doc: u64, at: LevelAddress) -> bool {
-        at == LevelAddress::GROUP && self.group(doc).is_some_and(|group| group.get().is_none())
+    /// Whether the group of a vector is to be read.
+    pub(super) fn wants(&self, at: LevelAddress) -> bool {
+        let group = at.in_group().and_then(|(group, _)| self.groups.get(group));
+        group.is_some_and(|group| group.levels.get().is_none())
     }
 
     /// Whether so many more groups are reason to read all. A few never are: they are read again when a memory changed.
@@ -171,48 +121,36 @@ impl LevelStore {
         more * 64 > self.groups.len() && asked * 4 > self.groups.len()
     }
 
-    /// Holds a group, of it the documents that `is_here` says: another may have been erased since.
-    pub(super) fn hold_group(
-        &self,
-        number: u64,
-        group: &LevelGroup,
-        is_here: impl Fn(u64) -> bool,
-    ) {
-        let Some(place) = self.group(number * LevelGroup::DOCS) else { return };
-        if place.get().is_some() {
-            return;
-        }
-        let (mut ends, mut levels) = ([0; GROUP_DOCS], Vec::with_capacity(group.levels.len()));
-        for (doc, end) in (number * LevelGroup::DOCS..).zip(&mut ends) {
-            if is_here(doc) {
-                levels.extend(group.get(doc).iter().map(|level| level.cast_signed()));
+    /// Holds a group, given the levels of all its vectors; of those that are not there nothing is kept.
+    pub(super) fn hold_group(&self, number: u64, levels: &[u8]) {
+        let group = usize::try_from(number).ok().and_then(|number| self.groups.get(number));
+        let Some(group) = group.filter(|group| group.levels.get().is_none()) else { return };
+        let mut held: Box<[i8]> = levels.iter().map(|level| level.cast_signed()).collect();
+        for (place, vector) in held.chunks_mut(self.dims.max(1)).enumerate() {
+            if group.present >> place & 1 == 0 {
+                vector.fill(0);
             }
-            *end = u16::try_from(levels.len() / self.dims.max(1)).unwrap_or(u16::MAX);
         }
         // Another search may have read the group meanwhile. It read the same bytes, so either copy will do.
-        let held = LoadedGroup { ends, levels: levels.into_boxed_slice() };
-        if place.set(held).is_ok() {
+        if group.levels.set(held).is_ok() {
             self.held.fetch_add(1, Relaxed);
         }
     }
 
-    /// The levels of the `nth` vector of a document; nothing if its group was not read.
-    pub(super) fn get(&self, doc: u64, nth: usize, at: LevelAddress) -> &[i8] {
-        if at != LevelAddress::GROUP {
+    /// The levels of a vector; nothing if its group was not read, or has fewer.
+    pub(super) fn get(&self, at: LevelAddress) -> &[i8] {
+        let Some((group, place)) = at.in_group() else {
             return self.own.get(self.slot(at.0)).unwrap_or_default();
-        }
-        let Some(held) = self.group(doc).and_then(OnceLock::get) else { return &[] };
-        let own = range(&held.ends, place(doc));
-        let at = usize::from(own.start) + nth;
-        let is_own = at < usize::from(own.end);
-        let levels = is_own.then(|| held.levels.get(at * self.dims..(at + 1) * self.dims));
-        levels.flatten().unwrap_or_default()
+        };
+        let held = self.groups.get(group).and_then(|group| group.levels.get());
+        let vector = held.and_then(|held| held.get(place * self.dims..(place + 1) * self.dims));
+        vector.unwrap_or_default()
     }
 
     /// Bytes in memory.
     pub(super) fn bytes(&self) -> usize {
-        let held = self.groups.iter().filter_map(OnceLock::get);
-        self.own.len() + held.map(|held| held.levels.len()).sum::<usize>()
+        let held = self.groups.iter().filter_map(|group| group.levels.get());
+        self.own.len() + held.map(|held| held.len()).sum::<usize>()
     }
 }
 
@@ -223,74 +161,65 @@ mod tests {
 
     proptest! {
         #[test]
-        fn groups_come_back_and_damage_is_noticed(
-            all in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..9), GROUP_DOCS),
-            cut in any::<prop::sample::Index>(),
-        ) {
-            let mut group = LevelGroup::default();
-            for (doc, levels) in (30..).zip(&all) {
-                group.set(doc, levels.clone());
-            }
-            let bytes = group.encode().unwrap_or_default();
-            prop_assert_eq!(LevelGroup::decode(&bytes), Some(group.clone()));
-            if !bytes.is_empty() {
-                prop_assert_ne!(LevelGroup::decode(&bytes[..cut.index(bytes.len())]), Some(group));
-            }
-        }
-
-        #[test]
         fn what_is_held_is_what_was_given(
-            rows in prop::collection::vec((0u64..60, prop::array::uniform4(any::<i8>())), 1..30),
+            rows in prop::collection::vec(prop::array::uniform4(any::<i8>()), 1..30),
         ) {
             let mut levels = LevelStore::new(4);
-            let held: Vec<LevelAddress> = rows.iter().map(|(_, own)| levels.hold(own.iter().copied())).collect();
-            levels.release(rows[0].0, held[0]);
-            prop_assert!(levels.get(rows[0].0, 0, held[0]).iter().all(|level| *level == 0));
+            let held: Vec<LevelAddress> = rows.iter().map(|own| levels.hold(own.iter().copied())).collect();
+            levels.release(held[0]);
+            prop_assert!(levels.get(held[0]).iter().all(|level| *level == 0));
             let again = levels.hold([1, 2, 3, 4].into_iter());
-            prop_assert_eq!(levels.get(7, 0, again), &[1, 2, 3, 4]);
-            for ((doc, own), at) in rows.iter().zip(&held).skip(1) {
-                prop_assert_eq!(levels.get(*doc, 0, *at), own);
+            prop_assert_eq!(levels.get(again), &[1, 2, 3, 4]);
+            for (own, at) in rows.iter().zip(&held).skip(1) {
+                prop_assert_eq!(levels.get(*at), own);
             }
         }
+    }
+
+    fn grouped(number: u64) -> LevelAddress {
+        LevelAddress::grouped(number).unwrap()
     }
 
     #[test]
     fn a_group_is_held_without_what_is_not_there_any_more() {
         let mut levels = LevelStore::new(2);
-        levels.reserve(44);
-        let mut group = LevelGroup::default();
-        for doc in [30, 31, 33] {
-            group.set(doc, vec![1, 2, 3, u8::try_from(doc).unwrap()]);
+        for number in [30, 31, 33] {
+            levels.add_grouped(grouped(number));
         }
-        assert!(
-            levels.wants(31, LevelAddress::GROUP)
-                && levels.get(31, 0, LevelAddress::GROUP).is_empty()
-        );
-        levels.hold_group(2, &group, |doc| doc != 31);
-        assert!(!levels.wants(31, LevelAddress::GROUP));
-        assert_eq!(levels.get(30, 1, LevelAddress::GROUP), [3, 30]);
-        assert_eq!(levels.get(33, 0, LevelAddress::GROUP), [1, 2]);
-        assert_eq!(levels.get(33, 1, LevelAddress::GROUP), [3, 33]);
-        for (doc, nth) in [(31, 0), (32, 0), (33, 2), (44, 0), (45, 0)] {
-            assert!(levels.get(doc, nth, LevelAddress::GROUP).is_empty(), "{doc} {nth}");
+        assert!(levels.wants(grouped(31)) && levels.get(grouped(31)).is_empty());
+        levels.release(grouped(31));
+        let group: Vec<u8> = (0..10).collect();
+        levels.hold_group(2, &group);
+        assert!(!levels.wants(grouped(30)));
+        assert_eq!(levels.get(grouped(30)), [0, 1]);
+        assert_eq!(levels.get(grouped(33)), [6, 7]);
+        for number in [31, 32, 34] {
+            assert_eq!(levels.get(grouped(number)), [0, 0], "{number}");
         }
-        levels.release(30, LevelAddress::GROUP);
-        assert!(levels.wants(33, LevelAddress::GROUP));
+        for number in [35, 44, 45] {
+            assert!(levels.get(grouped(number)).is_empty(), "{number}");
+        }
+        levels.release(grouped(30));
+        assert!(levels.wants(grouped(33)));
+        levels.hold_group(2, &group);
+        assert_eq!([levels.get(grouped(30)), levels.get(grouped(33))], [[0, 0], [6, 7]]);
+        assert_eq!(LevelAddress::grouped(1 << 31), None);
     }
 
     #[test]
     fn a_quarter_is_reason_to_read_all_but_a_few_never_are() {
         let mut levels = LevelStore::new(2);
-        levels.reserve(999 * LevelGroup::DOCS);
+        let first_of = |group: u64| grouped(group * 15);
+        levels.add_grouped(first_of(999));
         assert!(!levels.wants_all(0) && !levels.wants_all(250) && levels.wants_all(251));
         for number in 0..300 {
-            levels.hold_group(number, &LevelGroup::default(), |_| true);
-            levels.hold_group(number, &LevelGroup::default(), |_| true);
+            levels.hold_group(number, &[]);
+            levels.hold_group(number, &[]);
         }
         assert!(levels.wants_all(16) && !levels.wants_all(15));
         for number in 0..100 {
-            levels.release(number * LevelGroup::DOCS, LevelAddress::GROUP);
-            levels.release(number * LevelGroup::DOCS, LevelAddress::GROUP);
+            levels.release(first_of(number));
+            levels.release(first_of(number));
         }
         assert!(levels.wants_all(51) && !levels.wants_all(50));
     }

@@ -12,7 +12,8 @@ mod scan;
 mod sketch;
 mod sums;
 
+pub(crate) use code::Heads;
 pub use code::{Code, Coder};
 pub(crate) use codes::GroupSource;
 pub use codes::{Codes, EXACT_UP_TO, VectorHit};
-pub(crate) use level_store::LevelGroup;
+pub(crate) use level_store::VECTORS_IN_GROUP;

@@ -1,12 +1,12 @@
 //! Posting blocks: up to 128 documents of one term with their impacts, and the largest impact in the head.
 //!
 //! `max impact u8 | count - 1 u8 | varint(last - first) | impact | (varint gap, impact)*`. The first document is in the
-//! key.
+//! key. Of a single posting, as most rare terms have it, there is the impact alone: a block of one byte.
 
 use kernel::Result;
 
-use super::bytes::{Cursor, push_varint};
 use super::rows::damaged;
+use crate::bytes::{RowCursor, push_varint};
 
 pub(super) const BLOCK_POSTINGS: usize = 128;
 
@@ -25,6 +25,9 @@ pub(super) struct Head {
 pub(super) fn encode(postings: &[Posting]) -> impl Iterator<Item = (u64, Vec<u8>)> + '_ {
     postings.chunks(BLOCK_POSTINGS).map(|chunk| {
         let (first, last) = (chunk[0].0, chunk[chunk.len() - 1].0);
+        if let [(_, impact)] = chunk {
+            return (first, vec![*impact]);
+        }
         let mut out = Vec::with_capacity(8 + 3 * chunk.len());
         out.push(chunk.iter().map(|(_, impact)| *impact).max().unwrap_or(0));
         out.push(u8::try_from(chunk.len() - 1).expect("a block has at most 128 postings"));
@@ -39,11 +42,14 @@ pub(super) fn encode(postings: &[Posting]) -> impl Iterator<Item = (u64, Vec<u8>
 }
 
 pub(super) fn head(first: u64, value: &[u8]) -> Result<Head> {
-    let mut cursor = Cursor::new(value);
+    if let [impact] = value {
+        return Ok(Head { max: *impact, count: 1, last: first });
+    }
+    let mut cursor = RowCursor::new(value);
     parse_head(first, &mut cursor).ok_or_else(|| damaged("posting block", "its head is cut"))
 }
 
-fn parse_head(first: u64, cursor: &mut Cursor<'_>) -> Option<Head> {
+fn parse_head(first: u64, cursor: &mut RowCursor<'_>) -> Option<Head> {
     let (max, count) = (cursor.u8()?, cursor.u8()?.checked_add(1)?);
     Some(Head { max, count, last: first.checked_add(cursor.varint()?)? })
 }
@@ -61,7 +67,11 @@ pub(super) fn each(first: u64, value: &[u8], visit: impl FnMut(u64, u8)) -> Resu
 
 #[inline]
 fn parse(first: u64, value: &[u8], mut visit: impl FnMut(u64, u8)) -> Option<()> {
-    let mut cursor = Cursor::new(value);
+    if let [impact] = value {
+        visit(first, *impact);
+        return Some(());
+    }
+    let mut cursor = RowCursor::new(value);
     let head = parse_head(first, &mut cursor)?;
     let mut doc = first;
     visit(doc, cursor.u8()?);
@@ -87,7 +97,7 @@ fn parse(first: u64, value: &[u8], mut visit: impl FnMut(u64, u8)) -> Option<()>
                 (u64::from(low & 0x7f) | u64::from(*high) << 7, *impact)
             }
             _ => {
-                let mut cursor = Cursor::new(rest);
+                let mut cursor = RowCursor::new(rest);
                 let long = (cursor.varint()?, cursor.u8()?);
                 rest = cursor.rest();
                 long

@@ -9,11 +9,11 @@ use kernel::Result;
 use kernel::store::View;
 
 use super::block::{self, BLOCK_POSTINGS};
-use super::bytes::Cursor;
 use super::memtable::Memtable;
 use super::meta::{Meta, Run};
 use super::posting_rows;
 use super::rows::{self, PAGE_DOCS, damaged};
+use crate::bytes::RowCursor;
 
 /// A block that spans more windows is decoded to find the next document, so that sparse ids do not cost empty windows.
 const WIDE_BLOCK: u64 = 64 * PAGE_DOCS;
@@ -191,7 +191,7 @@ impl TermLists {
             let mut list = List { run: Some(at), ..List::default() };
             posting_rows::read(view, run.id, term, &mut bytes, &mut |first, place, value| {
                 if first == 0 {
-                    let difference = Cursor::new(value).signed();
+                    let difference = RowCursor::new(value).signed();
                     differences +=
                         difference.ok_or_else(|| damaged("difference", "does not decode"))?;
                 } else {

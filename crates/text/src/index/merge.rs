@@ -15,12 +15,12 @@ use kernel::Result;
 use kernel::store::{KeyRange, View};
 
 use super::block::{self, Posting};
-use super::bytes::Cursor;
 use super::memtable::Memtable;
 use super::meta::{MergeJob, Meta, Run};
 use super::pending::PendingRows;
 use super::posting_rows::{self, PostingWriter};
 use super::rows::{self, PAGE_DOCS, damaged};
+use crate::bytes::RowCursor;
 
 const FAN_IN: usize = 8;
 
@@ -226,7 +226,7 @@ fn gather(
     posting_rows::read_pending(view, pending, run, terms, &mut |term, first, value| {
         let (postings, difference) = lists.entry(term).or_default();
         if first == 0 {
-            *difference += Cursor::new(value)
+            *difference += RowCursor::new(value)
                 .signed()
                 .ok_or_else(|| damaged("difference", "does not decode"))?;
             return Ok(());

@@ -7,13 +7,13 @@ use std::ops::Range;
 use kernel::store::View;
 use kernel::{Error, Result};
 
-use super::bytes::{Cursor, push_varint};
 use super::rows::{self, damaged};
 use super::score::{FieldWeight, FieldWeights};
+use crate::bytes::{RowCursor, push_varint};
 
 /// Of all rows of recall, whoever makes them: raised whenever one is made otherwise. The number comes first in the row,
 /// and the row stays where it is, so that every build can tell its own rows from those of others.
-const FORMAT: u64 = 6;
+const FORMAT: u64 = 7;
 
 /// Numbers above it are no format of any build, but damage.
 const FORMAT_MAX: u64 = 127;
@@ -161,7 +161,7 @@ impl Meta {
     }
 
     fn decode(bytes: &[u8]) -> Result<Meta> {
-        match Cursor::new(bytes).varint() {
+        match RowCursor::new(bytes).varint() {
             Some(FORMAT) => Meta::parse(bytes).ok_or_else(|| damaged("meta", "does not decode")),
             Some(format @ 1..=FORMAT_MAX) => Err(another_format(format)),
             _ => Err(damaged("meta", "has no format")),
@@ -169,7 +169,7 @@ impl Meta {
     }
 
     fn parse(bytes: &[u8]) -> Option<Meta> {
-        let mut cursor = Cursor::new(bytes);
+        let mut cursor = RowCursor::new(bytes);
         cursor.varint()?;
         let (analyzer, flush_docs) = (cursor.u32()?, cursor.u32()?);
         let mut weights = FieldWeights::default();
@@ -207,7 +207,7 @@ fn another_format(found: impl std::fmt::Display) -> Error {
     Error::outdated("the index", format!("format {found}, not {FORMAT}"))
 }
 
-fn parse_run(cursor: &mut Cursor<'_>) -> Option<Run> {
+fn parse_run(cursor: &mut RowCursor<'_>) -> Option<Run> {
     Some(Run {
         id: cursor.u32()?,
         level: cursor.u32()?,

@@ -17,7 +17,6 @@
 
 mod block;
 mod by_term;
-mod bytes;
 mod lists;
 mod memtable;
 mod merge;

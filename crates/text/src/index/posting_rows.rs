@@ -19,12 +19,12 @@ use kernel::Result;
 use kernel::store::{KeyRange, View};
 
 use super::block::{self, Posting};
-use super::bytes::{Cursor, push_signed, push_varint};
 use super::pending::PendingRows;
 use super::rows::{self, damaged};
+use crate::bytes::{RowCursor, push_signed, push_varint};
 
-/// Rows are closed before they grow beyond this; larger values waste the ends of pages.
-const ROW_BYTES_MAX: usize = 1000;
+/// Rows are closed before they grow beyond this: four of them, with their keys, fill a page of the store.
+const ROW_BYTES_MAX: usize = 998;
 
 /// Writes one run, term after term.
 #[derive(Debug)]
@@ -59,13 +59,21 @@ impl PostingWriter {
     }
 
     fn push(&mut self, pending: &mut PendingRows, term: u32, first: u64, value: &[u8]) {
-        if !self.bytes.is_empty() && self.bytes.len() + value.len() > ROW_BYTES_MAX {
+        if !self.bytes.is_empty() {
+            let before = self.bytes.len();
+            self.append(term, first, value);
+            if self.bytes.len() <= ROW_BYTES_MAX {
+                return;
+            }
+            self.bytes.truncate(before);
             self.close(pending);
         }
-        if self.bytes.is_empty() {
-            self.key = rows::block(self.run, term, first);
-            self.term = term;
-        }
+        self.key = rows::block(self.run, term, first);
+        self.term = term;
+        self.append(term, first, value);
+    }
+
+    fn append(&mut self, term: u32, first: u64, value: &[u8]) {
         push_varint(&mut self.bytes, (term - self.term).into());
         push_varint(&mut self.bytes, first);
         push_varint(&mut self.bytes, u64::try_from(value.len()).unwrap_or(u64::MAX));
@@ -164,7 +172,7 @@ fn each_of(
     terms: &Range<u32>,
     visit: &mut impl FnMut(u32, u64, &[u8], usize) -> Result<()>,
 ) -> Result<()> {
-    let (mut term, mut cursor) = (first_term, Cursor::new(value));
+    let (mut term, mut cursor) = (first_term, RowCursor::new(value));
     while !cursor.is_empty() {
         let (gap, first, block) =
             item(&mut cursor).ok_or_else(|| damaged("slab", "does not decode"))?;
@@ -179,7 +187,7 @@ fn each_of(
     Ok(())
 }
 
-fn item<'b>(cursor: &mut Cursor<'b>) -> Option<(u32, u64, &'b [u8])> {
+fn item<'b>(cursor: &mut RowCursor<'b>) -> Option<(u32, u64, &'b [u8])> {
     let (gap, first) = (cursor.u32()?, cursor.varint()?);
     let length = usize::try_from(cursor.varint()?).ok()?;
     Some((gap, first, cursor.take(length)?))

@@ -6,7 +6,7 @@
 //! 84 | 0 | doc u64                -> the document is in the memtable, although it was there before the last flush
 //! 84 | 1 | doc u64                -> terms of a version that died since the last flush and has postings in a run
 //! 85 | run u32 | doc / 4096 u64   -> bitmap of documents whose postings in the run are dead
-//! 86 | doc u64                    -> forward record: epoch, field lengths, (term, tf per field)*
+//! 86 | doc u64                    -> forward record, see `ForwardRecord::encode`
 //! 86 | ff x 8 | 0                 -> meta
 //! ```
 //!
@@ -19,8 +19,8 @@
 use kernel::store::KeyRange;
 use kernel::{Error, Result};
 
-use super::bytes::{Cursor, push_varint};
 use super::score::FIELDS;
+use crate::bytes::{RowCursor, push_varint};
 
 pub(super) const FIRST_PREFIX: u8 = 0x80;
 const DICTIONARY: u8 = 0x80;
@@ -157,22 +157,34 @@ pub(super) struct ForwardRecord {
 /// One occurrence in the content and none elsewhere: by far the most frequent case, and one bit.
 const PLAIN: [u32; FIELDS] = [0, 1, 0, 0, 0, 0];
 
+/// Flags beside the fields of a term: it stands once in each of them, or twice.
+const ONCE: u8 = 0x40;
+const TWICE: u8 = 0x80;
+const _: () = assert!(FIELDS <= 6, "fields and flags share a byte");
+
 impl ForwardRecord {
+    /// The epoch, which fields have a length, their lengths; for each term the gap to the one before and, if it is not
+    /// plain, which fields have it and how often.
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(16 + 2 * self.terms.len());
         push_varint(&mut out, self.epoch.into());
-        for length in self.lengths {
-            push_varint(&mut out, length.into());
-        }
+        out.push(mask(&self.lengths));
+        self.lengths.iter().filter(|n| **n > 0).for_each(|n| push_varint(&mut out, (*n).into()));
         let mut next = 0;
         for (term, tfs) in &self.terms {
             let gap = u64::from(*term) - next;
             next = u64::from(*term) + 1;
             push_varint(&mut out, gap << 1 | u64::from(*tfs != PLAIN));
             if *tfs != PLAIN {
-                let mask = tfs.iter().rev().fold(0u8, |mask, tf| mask << 1 | u8::from(*tf > 0));
-                out.push(mask);
-                tfs.iter().filter(|tf| **tf > 0).for_each(|tf| push_varint(&mut out, (*tf).into()));
+                let counts = tfs.iter().filter(|tf| **tf > 0).copied();
+                if counts.clone().all(|tf| tf == 1) {
+                    out.push(mask(tfs) | ONCE);
+                } else if counts.clone().all(|tf| tf == 2) {
+                    out.push(mask(tfs) | TWICE);
+                } else {
+                    out.push(mask(tfs));
+                    counts.for_each(|tf| push_varint(&mut out, tf.into()));
+                }
             }
         }
         out
@@ -183,11 +195,9 @@ impl ForwardRecord {
     }
 
     fn parse(bytes: &[u8]) -> Option<ForwardRecord> {
-        let mut cursor = Cursor::new(bytes);
+        let mut cursor = RowCursor::new(bytes);
         let mut forward = ForwardRecord { epoch: cursor.u32()?, ..ForwardRecord::default() };
-        for length in &mut forward.lengths {
-            *length = cursor.u32()?;
-        }
+        forward.lengths = numbers(cursor.u8()?, || cursor.u32())?;
         let mut next = 0u64;
         while !cursor.is_empty() {
             let head = cursor.varint()?;
@@ -196,14 +206,33 @@ impl ForwardRecord {
             let mut tfs = PLAIN;
             if head & 1 == 1 {
                 let mask = cursor.u8()?;
-                for (field, tf) in tfs.iter_mut().enumerate() {
-                    *tf = if mask >> field & 1 == 1 { cursor.u32()? } else { 0 };
-                }
+                tfs = numbers(mask, || match mask & (ONCE | TWICE) {
+                    0 => cursor.u32(),
+                    ONCE => Some(1),
+                    TWICE => Some(2),
+                    _ => None,
+                })?;
             }
             forward.terms.push((term, tfs));
         }
         Some(forward)
     }
+}
+
+/// Which fields have a number, one bit each.
+fn mask(numbers: &[u32; FIELDS]) -> u8 {
+    numbers.iter().rev().fold(0, |mask, n| mask << 1 | u8::from(*n > 0))
+}
+
+/// A number for each field that a mask names, 0 for the others.
+fn numbers(mask: u8, mut number: impl FnMut() -> Option<u32>) -> Option<[u32; FIELDS]> {
+    let mut numbers = [0; FIELDS];
+    for (field, n) in numbers.iter_mut().enumerate() {
+        if mask >> field & 1 == 1 {
+            *n = number()?;
+        }
+    }
+    Some(numbers)
 }
 
 /// The terms of a buried version, ascending.
@@ -218,7 +247,7 @@ pub(super) fn encode_terms(terms: impl Iterator<Item = u32>) -> Vec<u8> {
 }
 
 pub(super) fn decode_terms(bytes: &[u8]) -> Result<Vec<u32>> {
-    let mut cursor = Cursor::new(bytes);
+    let mut cursor = RowCursor::new(bytes);
     let mut terms = Vec::new();
     let mut next = 0u64;
     while !cursor.is_empty() {

@@ -55,7 +55,7 @@ const MONTHS: [(&str, i8); 36] = [
 ];
 
 /// A word that is a month, and only that: `mayor` and `marked` are none.
-pub(crate) fn month(word: &str) -> Option<i8> {
+pub fn month(word: &str) -> Option<i8> {
     const WHOLE: [&str; 50] = [
         "january",
         "february",
@@ -117,7 +117,7 @@ pub(crate) fn month(word: &str) -> Option<i8> {
 }
 
 /// The first date of a text; midnight of that day, or the moment if a program wrote it.
-pub(crate) fn date_in(text: &str) -> Option<Millis> {
+pub fn date_in(text: &str) -> Option<Millis> {
     for word in text.split_whitespace() {
         let word = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
         if let Ok(moment) = word.parse::<jiff::Timestamp>() {
@@ -214,15 +214,15 @@ fn day(year: i16, month: i8, day: i8) -> Option<Millis> {
 
 /// Who says a text and when, as its head says: `Ada, 8 May 2023: …`, `[2023-05-08] Ada: …`, `Ada (8. Mai 2023): …`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct TextHead {
-    pub(crate) speaker: Option<String>,
-    pub(crate) at: Option<Millis>,
+pub struct TextHead {
+    pub speaker: Option<String>,
+    pub at: Option<Millis>,
     /// Where the head ends in the trimmed text; 0 if it names nobody.
     end: usize,
 }
 
 impl TextHead {
-    pub(crate) fn of(content: &str) -> TextHead {
+    pub fn of(content: &str) -> TextHead {
         let line = content.trim_start().lines().next().unwrap_or_default();
         let end = line.char_indices().nth(HEAD_CHARS).map_or(line.len(), |(at, _)| at);
         let colon = line[..end].find(": ").or_else(|| line[..end].find('：'));
@@ -241,7 +241,7 @@ impl TextHead {
     }
 
     /// What is said, without who says it and when.
-    pub(crate) fn said<'t>(&self, content: &'t str) -> &'t str {
+    pub fn said<'t>(&self, content: &'t str) -> &'t str {
         let content = content.trim();
         content.get(self.end..).unwrap_or(content).trim_start()
     }

@@ -1,7 +1,8 @@
-//! Varints and a cursor that never reads past the end. Whoever decodes a row turns `None` into damage with a place.
+//! Varints and a cursor that never reads past the end, for rows of the index and of recall. Whoever decodes a row turns
+//! `None` into damage with a place.
 
 /// Appends `n` in groups of seven bits, lowest first.
-pub(super) fn push_varint(out: &mut Vec<u8>, mut n: u64) {
+pub fn push_varint(out: &mut Vec<u8>, mut n: u64) {
     while n >= 0x80 {
         out.push(low_byte(n) | 0x80);
         n >>= 7;
@@ -10,7 +11,7 @@ pub(super) fn push_varint(out: &mut Vec<u8>, mut n: u64) {
 }
 
 /// Appends a signed number: small amounts of either sign stay short.
-pub(super) fn push_signed(out: &mut Vec<u8>, n: i64) {
+pub fn push_signed(out: &mut Vec<u8>, n: i64) {
     let doubled = n.unsigned_abs() << 1;
     push_varint(out, if n < 0 { doubled - 1 } else { doubled });
 }
@@ -20,37 +21,37 @@ fn low_byte(n: u64) -> u8 {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cursor<'b> {
+pub struct RowCursor<'b> {
     bytes: &'b [u8],
 }
 
-impl<'b> Cursor<'b> {
-    pub(super) fn new(bytes: &'b [u8]) -> Cursor<'b> {
-        Cursor { bytes }
+impl<'b> RowCursor<'b> {
+    pub fn new(bytes: &'b [u8]) -> RowCursor<'b> {
+        RowCursor { bytes }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
     /// What is left to read.
-    pub(super) fn rest(&self) -> &'b [u8] {
+    pub fn rest(&self) -> &'b [u8] {
         self.bytes
     }
 
-    pub(super) fn u8(&mut self) -> Option<u8> {
+    pub fn u8(&mut self) -> Option<u8> {
         let (first, rest) = self.bytes.split_first()?;
         self.bytes = rest;
         Some(*first)
     }
 
-    pub(super) fn take(&mut self, length: usize) -> Option<&'b [u8]> {
+    pub fn take(&mut self, length: usize) -> Option<&'b [u8]> {
         let (taken, rest) = self.bytes.split_at_checked(length)?;
         self.bytes = rest;
         Some(taken)
     }
 
-    pub(super) fn varint(&mut self) -> Option<u64> {
+    pub fn varint(&mut self) -> Option<u64> {
         let mut n = 0u64;
         for shift in (0..64).step_by(7) {
             let byte = self.u8()?;
@@ -66,11 +67,11 @@ impl<'b> Cursor<'b> {
         None
     }
 
-    pub(super) fn u32(&mut self) -> Option<u32> {
+    pub fn u32(&mut self) -> Option<u32> {
         u32::try_from(self.varint()?).ok()
     }
 
-    pub(super) fn signed(&mut self) -> Option<i64> {
+    pub fn signed(&mut self) -> Option<i64> {
         let n = self.varint()?;
         let half = i64::try_from(n >> 1).ok()?;
         Some(if n & 1 == 1 { -half - 1 } else { half })
@@ -88,7 +89,7 @@ mod tests {
             let mut out = Vec::new();
             push_varint(&mut out, n);
             push_signed(&mut out, signed);
-            let mut cursor = Cursor::new(&out);
+            let mut cursor = RowCursor::new(&out);
             prop_assert_eq!(cursor.varint(), Some(n));
             prop_assert_eq!(cursor.signed(), Some(signed));
             prop_assert!(cursor.is_empty());

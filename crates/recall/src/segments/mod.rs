@@ -1,18 +1,19 @@
 //! Segments: the rows of memories that came one after the other, packed into one row.
 //!
-//! The first search of an open actor needs the sketches and the metadata of all memories. A hundred rows of many
+//! The first search of an open actor needs the sketches and the metadata of all memories. A thousand rows of many
 //! memories are read ten times as fast as a hundred thousand rows of one, so both are packed: a *segment* covers a
-//! fixed number of journal entries. Levels of vectors are needed for a few memories only, so they lie apart, in groups
-//! that fill a page of the store.
+//! fixed number of journal entries, and its rows are cut so that they fill pages of the store. Levels of vectors are
+//! needed for a few memories only, so they lie apart, in groups that fill a page.
 //!
 //! While a segment is open, all rows of its memories lie beside each other, the newest first and right behind the
 //! newest row of the text index, so that a write changes one page and not one for each kind. The entry that ends a
-//! segment closes it: metadata and sketches move into the segment's row, levels into groups, passages into rows of
+//! segment closes it: metadata and sketches move into the segment's rows, levels into groups, passages into rows of
 //! their own. A memory that changes later gets rows of its own, which count instead of what the segment says. An erased
-//! memory is taken out of its segment and its group at once.
+//! memory is taken out of its segment and its groups at once.
 //!
-//! What must stay true: which rows there are depends on the entries alone, and never on how they were grouped into
-//! commits.
+//! Vectors of closed segments are numbered, one after the other; each segment begins with a new group. What must stay
+//! true: a number is never given again, and which rows there are depends on the entries alone, never on how they were
+//! grouped into commits.
 //!
 //! | key | value |
 //! |---|---|
@@ -20,32 +21,34 @@
 //! | `90`, id as u64 | codes of a memory that changed after its segment was closed |
 //! | `93`, id as u64 | metadata of such a memory |
 //! | `94`, id as u64 | passages of a memory in a closed segment |
-//! | `96`, first entry as u64 | a segment, see below |
-//! | `97`, number as u64 | a group of levels, see `vectors::LevelGroup` |
+//! | `96`, first memory as u64 | memories of a closed segment, see `closed` |
+//! | `97`, number as u64 | a group: the levels of `VECTORS_IN_GROUP` vectors, i8 each; fewer at the end of a segment |
 //!
-//! Numbers in keys are big-endian. A segment, numbers little-endian:
-//!
-//! | bytes | what |
-//! |---|---|
-//! | 1 | version, 2 |
-//! | then for each memory, ascending: 8 | its id, u64 |
-//! | 4 | length m of its metadata, u32; 0 for none |
-//! | 4 | length h of the heads of its codes, u32; 0 for none |
-//! | m + h | the metadata as `doc_meta` writes it, and the heads as `passages::split_codes` gives them |
+//! Numbers in keys are big-endian. Levels of an erased memory are zeros.
+
+mod closed;
 
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 use kernel::Error;
 use kernel::hook::HookRows;
 use kernel::keys;
-use kernel::store::{KeyRange, View};
+use kernel::store::{KeyRange, View, value_bytes};
 
+use crate::embedding::DIMS;
 use crate::error::Result;
 use crate::passages::{self, CodeBytes, Passages};
-use crate::vectors::{Code, GroupSource, LevelGroup};
+use crate::vectors::{Code, GroupSource, Heads, VECTORS_IN_GROUP};
 
-const VERSION: u8 = 2;
+use closed::{SegmentDoc, SegmentRow};
+
+/// A segment covers fewer entries only if the index is flushed more often than that.
+const SEGMENT_ENTRIES_MIN: u32 = 15;
+const IN_GROUP: u64 = VECTORS_IN_GROUP as u64;
+/// Bytes of a whole group, which fit a page of the store with their key.
+const GROUP_BYTES: usize = VECTORS_IN_GROUP * DIMS;
+const _: () = assert!(GROUP_BYTES <= value_bytes(1, 9));
 
 /// The kinds of rows that a memory has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,9 +124,6 @@ impl DocRows {
 /// Called for each memory with its metadata and, if it has any, its codes.
 type VisitDoc<'v> = dyn FnMut(u64, &[u8], Option<CodeBytes<'_>>) -> Result<()> + 'v;
 
-/// Called for each memory of a segment with its metadata and the heads of its codes.
-type VisitSegment<'v> = dyn FnMut(u64, &[u8], &[u8]) -> Result<()> + 'v;
-
 fn key(first: u64) -> Vec<u8> {
     [&[0x96][..], &first.to_be_bytes()].concat()
 }
@@ -132,22 +132,46 @@ fn group_key(group: u64) -> Vec<u8> {
     [&[0x97][..], &group.to_be_bytes()].concat()
 }
 
-/// The entries that a segment covers, in whole groups. Of short memories, 510 fill a page of 64 kilobytes almost to the
-/// end; the store rounds a row up to a power of two.
+/// The entries that a segment covers: a little less than half of those between two flushes of the text index, so that
+/// one entry seldom does both.
 fn entries(flush_docs: u32) -> u64 {
-    let groups = u64::from(flush_docs) / 2 / LevelGroup::DOCS;
-    groups.max(1) * LevelGroup::DOCS
+    (flush_docs / 2).saturating_sub(2).max(SEGMENT_ENTRIES_MIN).into()
 }
 
-/// The levels of a group of memories; empty while their segment is open.
-fn group(view: &View<'_>, number: u64) -> Result<LevelGroup> {
-    let row = view.get(&group_key(number))?.unwrap_or_default();
-    decode_group(number, &row)
+/// The levels of a group of vectors. Only groups of closed segments are asked for, so a missing one is damage.
+fn group(view: &View<'_>, number: u64) -> Result<Vec<u8>> {
+    let missing = || Error::corrupt(format!("levels of group {number}"), "are not there");
+    view.get(&group_key(number))?.ok_or_else(missing)
 }
 
-fn decode_group(number: u64, row: &[u8]) -> Result<LevelGroup> {
-    let damaged = || Error::corrupt(format!("levels of group {number}"), "do not decode");
-    LevelGroup::decode(row).ok_or_else(damaged)
+fn too_few(number: u64) -> Error {
+    Error::corrupt(format!("levels of group {number}"), "are too few")
+}
+
+/// The groups that some vectors lie in, each with the places of theirs in it.
+fn groups_of(vectors: Range<u64>) -> impl Iterator<Item = (u64, Range<u64>)> {
+    let numbers = vectors.start / IN_GROUP..vectors.end.div_ceil(IN_GROUP);
+    numbers.map(move |number| {
+        let start = number * IN_GROUP;
+        let first = vectors.start.max(start) - start;
+        (number, first..vectors.end.min(start + IN_GROUP) - start)
+    })
+}
+
+/// The bytes of the levels at some places of a group.
+fn levels_at(places: Range<u64>) -> Range<usize> {
+    let at = |place: u64| usize::try_from(place).unwrap_or(usize::MAX).saturating_mul(DIMS);
+    at(places.start)..at(places.end)
+}
+
+/// The levels of some vectors.
+fn levels(view: &View<'_>, vectors: Range<u64>) -> Result<Vec<u8>> {
+    let mut levels = Vec::new();
+    for (number, places) in groups_of(vectors) {
+        let group = group(view, number)?;
+        levels.extend(group.get(levels_at(places)).ok_or_else(|| too_few(number))?);
+    }
+    Ok(levels)
 }
 
 /// The groups in the state that a view shows.
@@ -156,17 +180,14 @@ pub(crate) struct StoredGroups<'v>(pub(crate) &'v View<'v>);
 impl GroupSource for StoredGroups<'_> {
     type Error = Error;
 
-    /// Only groups of closed segments are asked for, so a missing one is damage.
-    fn group(&self, number: u64) -> Result<LevelGroup> {
-        let row = self.0.get(&group_key(number))?;
-        let missing = || Error::corrupt(format!("levels of group {number}"), "are not there");
-        decode_group(number, &row.ok_or_else(missing)?)
+    fn group(&self, number: u64) -> Result<Vec<u8>> {
+        group(self.0, number)
     }
 
-    fn each(&self, visit: &mut dyn FnMut(u64, &LevelGroup)) -> Result<()> {
+    fn each(&self, visit: &mut dyn FnMut(u64, &[u8])) -> Result<()> {
         self.0.scan(&KeyRange::prefix(&group_key(0)[..1]), &mut |key, row| {
             if let Some(number) = keys::trailing_u64(key) {
-                visit(number, &decode_group(number, row)?);
+                visit(number, row);
             }
             Ok(ControlFlow::Continue(()))
         })
@@ -194,25 +215,43 @@ pub(crate) fn close(
             RowKind::Codes | RowKind::Meta => keep(&mut moved, doc, kind, value),
         }
     })?;
-    let mut groups: BTreeMap<u64, LevelGroup> = BTreeMap::new();
-    for (doc, rows) in moved.iter_mut().filter(|(_, rows)| !rows.codes.is_empty()) {
-        let (heads, levels) = passages::split_codes(*doc, &rows.codes)?;
-        rows.codes = heads;
-        groups.entry(LevelGroup::of(*doc)).or_default().set(*doc, levels);
+    if moved.is_empty() {
+        return Ok(());
     }
-    for (number, group) in groups {
-        staged.set(group_key(number), group.encode());
+    let begin = next_group(view)?;
+    let (mut docs, mut levels) = (Vec::with_capacity(moved.len()), Vec::new());
+    let mut first_vector = begin * IN_GROUP;
+    for (doc, DocRows { meta, codes }) in moved {
+        let (heads, own) = match &codes[..] {
+            [] => (Vec::new(), Vec::new()),
+            codes => passages::split_codes(doc, codes)?,
+        };
+        docs.push(SegmentDoc { doc, meta, first_vector, heads });
+        first_vector += u64::try_from(own.len() / DIMS).unwrap_or(0);
+        levels.extend(own);
     }
-    if !moved.is_empty() {
-        staged.set(key(first), Some(encode(&moved)));
+    for (number, levels) in (begin..).zip(levels.chunks(GROUP_BYTES)) {
+        staged.set(group_key(number), Some(levels.to_vec()));
+    }
+    for row in SegmentRow::cut(&docs) {
+        let first = row.docs.first().map_or(first, |doc| doc.doc);
+        staged.set(key(first), Some(row.encode()));
     }
     Ok(())
+}
+
+/// The group behind those of all closed segments.
+fn next_group(view: &View<'_>) -> Result<u64> {
+    let last = view.first(&KeyRange::prefix(&key(0)[..1]).reversed())?;
+    let Some((_, row)) = last else { return Ok(0) };
+    let damaged = || Error::corrupt("the last segment".to_owned(), "does not decode");
+    Ok(closed::vectors(&row).ok_or_else(damaged)?.end.div_ceil(IN_GROUP))
 }
 
 /// Visits the rows that memories of an open segment have, in a range of memories.
 fn each_new(
     view: &View<'_>,
-    docs: std::ops::Range<u64>,
+    docs: Range<u64>,
     visit: &mut dyn FnMut(u64, RowKind, &[u8]),
 ) -> Result<()> {
     let last = docs.end.saturating_sub(1);
@@ -237,19 +276,16 @@ fn keep(rows: &mut BTreeMap<u64, DocRows>, doc: u64, kind: RowKind, value: &[u8]
     }
 }
 
-/// Takes a memory out of its segment and its group, if it is in one.
+/// Takes a memory out of its segment and its groups, if it is in one.
 pub(crate) fn erase(view: &View<'_>, doc: u64, staged: &mut HookRows<'_>) -> Result<()> {
     let Some((key, row)) = holding(view, doc)? else { return Ok(()) };
-    let mut rows = BTreeMap::new();
-    each(&row, &mut |doc, meta, heads| {
-        rows.insert(doc, DocRows { meta: meta.to_vec(), codes: heads.to_vec() });
-        Ok(())
-    })?;
-    if rows.remove(&doc).is_some() {
-        staged.set(key, (!rows.is_empty()).then(|| encode(&rows)));
-        let mut group = group(view, LevelGroup::of(doc))?;
-        group.set(doc, Vec::new());
-        staged.set(group_key(LevelGroup::of(doc)), group.encode());
+    let mut row = SegmentRow::decode(&row)?;
+    let Some(vectors) = row.take(doc) else { return Ok(()) };
+    staged.set(key, Some(row.encode()));
+    for (number, places) in groups_of(vectors) {
+        let mut group = group(view, number)?;
+        group.get_mut(levels_at(places)).ok_or_else(|| too_few(number))?.fill(0);
+        staged.set(group_key(number), Some(group));
     }
     Ok(())
 }
@@ -276,23 +312,20 @@ fn rows_of(view: &View<'_>, doc: u64) -> Result<DocRows> {
     if let (Some(meta), Some(codes)) = (&meta, &codes) {
         return Ok(DocRows { meta: meta.clone(), codes: codes.clone() });
     }
-    let mut rows = DocRows::default();
+    let mut found = None;
     if let Some((_, row)) = holding(view, doc)? {
-        each(&row, &mut |other, meta, heads| {
-            if other == doc {
-                rows = DocRows { meta: meta.to_vec(), codes: heads.to_vec() };
-            }
-            Ok(())
-        })?;
+        found = SegmentRow::decode(&row)?.docs.into_iter().find(|other| other.doc == doc);
     }
-    rows.meta = meta.unwrap_or(rows.meta);
-    if let Some(codes) = codes {
-        rows.codes = codes;
-    } else if !rows.codes.is_empty() {
-        rows.codes =
-            passages::join_codes(doc, &rows.codes, group(view, LevelGroup::of(doc))?.get(doc))?;
-    }
-    Ok(rows)
+    let SegmentDoc { meta: of_segment, first_vector, heads, .. } = found.unwrap_or_default();
+    let codes = match codes {
+        Some(codes) => codes,
+        None if heads.is_empty() => Vec::new(),
+        None => {
+            let vectors = Heads { first: first_vector, bytes: &heads }.numbers(DIMS);
+            passages::join_codes(doc, &heads, &levels(view, vectors)?)?
+        }
+    };
+    Ok(DocRows { meta: meta.unwrap_or(of_segment), codes })
 }
 
 /// The codes of a memory in the state that a view shows.
@@ -316,13 +349,15 @@ pub(crate) fn read_meta(view: &View<'_>, doc: u64) -> Result<Vec<u8>> {
 pub(crate) fn all(view: &View<'_>, visit: &mut VisitDoc<'_>) -> Result<()> {
     let mut own = own_rows(view)?;
     view.scan(&KeyRange::prefix(&key(0)[..1]), &mut |_, segment| {
-        each(segment, &mut |doc, meta, heads| {
+        closed::each(segment, &mut |doc, meta, heads| {
             while let Some(entry) = own.first_entry().filter(|entry| *entry.key() < doc) {
                 let (doc, rows) = entry.remove_entry();
                 visit(doc, &rows.meta, rows.row())?;
             }
-            let heads = (!heads.is_empty()).then_some(CodeBytes::Heads(heads));
-            let Some(later) = own.remove(&doc) else { return visit(doc, meta, heads) };
+            let heads = (!heads.bytes.is_empty()).then_some(CodeBytes::Heads(heads));
+            let Some(later) = own.remove(&doc) else {
+                return visit(doc, meta, heads);
+            };
             let meta = if later.meta.is_empty() { meta } else { &later.meta };
             visit(doc, meta, later.row().or(heads))
         })?;
@@ -335,41 +370,4 @@ pub(crate) fn all(view: &View<'_>, visit: &mut VisitDoc<'_>) -> Result<()> {
 fn holding(view: &View<'_>, doc: u64) -> Result<Option<(Vec<u8>, Vec<u8>)>> {
     let range = KeyRange { from: key(0), to: Some(key(doc.saturating_add(1))), reverse: true };
     view.first(&range)
-}
-
-fn encode(rows: &BTreeMap<u64, DocRows>) -> Vec<u8> {
-    let size = rows.values().map(|rows| 16 + rows.meta.len() + rows.codes.len()).sum::<usize>();
-    let mut out = Vec::with_capacity(size + 1);
-    out.push(VERSION);
-    let length = |bytes: &[u8]| u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_le_bytes();
-    for (doc, DocRows { meta, codes }) in rows {
-        out.extend(doc.to_le_bytes());
-        out.extend(length(meta));
-        out.extend(length(codes));
-        out.extend(meta);
-        out.extend(codes);
-    }
-    out
-}
-
-/// Calls `visit` for each memory of a segment, with its metadata and the heads of its codes.
-fn each(row: &[u8], visit: &mut VisitSegment<'_>) -> Result<()> {
-    let damaged =
-        || Error::corrupt("a segment of codes and metadata".to_owned(), "does not decode");
-    let Some((&VERSION, mut rest)) = row.split_first() else { return Err(damaged()) };
-    while !rest.is_empty() {
-        let parsed = || {
-            let (doc, rest) = rest.split_first_chunk::<8>()?;
-            let (meta, rest) = rest.split_first_chunk::<4>()?;
-            let (codes, rest) = rest.split_first_chunk::<4>()?;
-            let length = |bytes: &[u8; 4]| usize::try_from(u32::from_le_bytes(*bytes)).ok();
-            let (meta, rest) = rest.split_at_checked(length(meta)?)?;
-            let (codes, rest) = rest.split_at_checked(length(codes)?)?;
-            Some((u64::from_le_bytes(*doc), meta, codes, rest))
-        };
-        let (doc, meta, codes, after) = parsed().ok_or_else(damaged)?;
-        visit(doc, meta, codes)?;
-        rest = after;
-    }
-    Ok(())
 }
