@@ -263,8 +263,9 @@ impl AgentSessions {
         now: Millis,
     ) -> Result<Option<BriefedMemory>> {
         let version = view.required_version(head.id, head.version)?;
-        // What something replaced, and what had its day, is history.
-        if standing(&head, &version, &view.usage(head.id)?, now) != Standing::Current {
+        // What something replaced, and what had its day, is history. A clock that was set back makes nothing unsaid.
+        let at = now.max(version.created);
+        if standing(&head, &version, &view.usage(head.id)?, at) != Standing::Current {
             return Ok(None);
         }
         let Some(body) = view.body(&version)? else { return Ok(None) };
