@@ -14,7 +14,7 @@ use kernel::store::{EngineOptions, RedbStorage};
 use kernel::{Cortex, Options};
 use recall::RecallHook;
 use recall::ranker::{AnswerLevel, Feature};
-use recall::search::{Arm, Hit, SearchQuery, SpeakerBoost, search};
+use recall::search::{Arm, ArmWeights, Hit, SearchQuery, SpeakerBoost, search};
 use testkit::Disk;
 use testkit::build::{ada, at, body, fact, id, removal, salt, stamp};
 
@@ -375,6 +375,38 @@ fn a_reply_is_found_by_the_question_that_it_replies_to() {
     assert!(place(6).unwrap() < place(2).unwrap(), "{found:?}");
 }
 
+// Q2
+#[test]
+fn turns_around_a_memory_count_for_what_they_say_together() {
+    let cortex = open(&Disk::new());
+    let mut n = 0;
+    let mut talk = |session: &str, thing: &str, giver: &str| {
+        let turns = [
+            ("ada", format!("Look at the {thing}.")),
+            ("ben", "Nice.".to_owned()),
+            ("ada", "Thanks.".to_owned()),
+            ("ben", "Who gave it to you?".to_owned()),
+            ("ada", format!("My {giver} did.")),
+            ("ben", "Good to have.".to_owned()),
+        ];
+        for (speaker, text) in turns {
+            n += 1;
+            let draft = Draft { session: Some(session.into()), ..said(n, speaker, &text) };
+            cortex.write(stamp(i64::try_from(n).unwrap()), draft).unwrap();
+        }
+    };
+    talk("a", "keys", "landlord");
+    talk("b", "bowl", "grandmother");
+    talk("c", "lamp", "neighbour");
+    // No turn has both words, and the answer has neither.
+    let weights = ArmWeights::first(1);
+    let query = SearchQuery { weights, ..SearchQuery::new("who gave Ada the bowl?", 18) };
+    let found = asked(&cortex, &query);
+    let place = |id: u64| found.iter().position(|found| *found == id);
+    assert!(place(11).is_some() && place(5).is_some() && place(17).is_some(), "{found:?}");
+    assert!(place(11) < place(5) && place(11) < place(17), "{found:?}");
+}
+
 #[test]
 fn a_stated_rule_stands_before_what_says_the_same_of_once() {
     let cortex = open(&Disk::new());
@@ -388,6 +420,21 @@ fn a_stated_rule_stands_before_what_says_the_same_of_once() {
         cortex.write(stamp(n.try_into().unwrap()), said(n, speaker, text)).unwrap();
     }
     assert_eq!(ask(&cortex, "How can errors be handled?").first(), Some(&3));
+}
+
+#[test]
+fn a_preference_stands_before_what_says_the_same_of_once() {
+    let cortex = open(&Disk::new());
+    let talk = [
+        ("user", "I looked at small phones with long battery life."),
+        ("user", "The soup is ready."),
+        ("user", "I prefer small phones with long battery life."),
+        ("user", "The train was late."),
+    ];
+    for (n, (speaker, text)) in (1..).zip(talk) {
+        cortex.write(stamp(n.try_into().unwrap()), said(n, speaker, text)).unwrap();
+    }
+    assert_eq!(ask(&cortex, "Which phones have a long battery life?").first(), Some(&3));
 }
 
 // Q7

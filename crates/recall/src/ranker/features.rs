@@ -4,7 +4,7 @@
 //! one changes `FEATURES_VERSION`, and the model must be trained again.
 
 /// Changes with every change of what a feature means.
-pub const FEATURES_VERSION: u16 = 1;
+pub const FEATURES_VERSION: u16 = 2;
 
 /// Declares the features with their names and what they say.
 macro_rules! features {
@@ -82,6 +82,8 @@ features! {
     QuestionUnknown "question_unknown" "the question's words that no memory has, by rarity, thousandths",
     QuestionRarest "question_rarest" "the rarity of the rarest word that a memory has",
     StoreSize "store_size" "sixteenths of a doubling of the memories",
+    WordsAround "words_around" "the question's words that it has together with the turns around it, by rarity, thousandths",
+    TokensAround "tokens_around" "word-for-word match together with the turns next to it, thousandths",
 }
 
 /// The features of one candidate.

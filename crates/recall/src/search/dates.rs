@@ -16,6 +16,11 @@ const BACK_MAX: i64 = 400;
 /// How far beside a span something still counts half: the days of a question are those of whoever asks, and those here
 /// are UTC.
 const BESIDE: i64 = 14 * 3_600_000;
+const DAY: i64 = 86_400_000;
+/// Years, months and days that a question may name, each.
+const NAMED_MAX: usize = 8;
+/// Days behind the day that a question names in which people mostly tell what happened on it.
+const TOLD_WITHIN: i64 = 7;
 
 /// What a question says of time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,6 +28,8 @@ pub(super) struct DateWords {
     years: Vec<i64>,
     months: Vec<i64>,
     days: Vec<i64>,
+    /// The days that these are together, since 1970; empty without a year.
+    asked: Vec<i64>,
     /// The first moment and the first after it.
     span: Option<(i64, i64)>,
 }
@@ -137,6 +144,12 @@ impl DateWords {
                 words.days.push(day);
             }
         }
+        for numbers in [&mut words.years, &mut words.months, &mut words.days] {
+            numbers.sort_unstable();
+            numbers.dedup();
+            numbers.truncate(NAMED_MAX);
+        }
+        words.asked = words.asked_days(&words.years);
         words.span = span(text, now);
         words
     }
@@ -159,13 +172,44 @@ impl DateWords {
         if self.years.is_empty() && self.months.is_empty() {
             return 0;
         }
-        let Some((year, month, day)) = parts(at) else { return 0 };
+        let Some((year, month, _)) = parts(at) else { return 0 };
         let fits = |asked: &[i64], found: i64| asked.is_empty() || asked.contains(&found);
-        if !fits(&self.years, year) || !fits(&self.months, month) {
-            return 0;
+        let month_fits = fits(&self.years, year) && fits(&self.months, month);
+        if self.days.is_empty() {
+            return if month_fits { 1_000 } else { 0 };
         }
-        if fits(&self.days, day) { 1_000 } else { 500 }
+        let of_its_year = if self.years.is_empty() { self.asked_days(&[year]) } else { Vec::new() };
+        let later = |asked: &i64| at.0.div_euclid(DAY) - asked;
+        let all = || self.asked.iter().chain(&of_its_year).map(later);
+        if all().any(|days| days == 0) {
+            1_000
+        } else if all().any(|days| (1..=TOLD_WITHIN).contains(&days)) {
+            700
+        } else if month_fits {
+            200
+        } else {
+            0
+        }
     }
+
+    /// The days that a question names of some years, since 1970.
+    fn asked_days(&self, years: &[i64]) -> Vec<i64> {
+        let mut asked = Vec::new();
+        for year in years {
+            for month in &self.months {
+                asked.extend(self.days.iter().filter_map(|day| days(*year, *month, *day)));
+            }
+        }
+        asked
+    }
+}
+
+/// Days of a date since 1970.
+fn days(year: i64, month: i64, day: i64) -> Option<i64> {
+    let [month, day] = [month, day].map(|part| i8::try_from(part).ok());
+    let date = Date::new(i16::try_from(year).ok()?, month?, day?).ok()?;
+    let start = date.to_zoned(TimeZone::UTC).ok()?.timestamp();
+    Some(start.as_millisecond().div_euclid(DAY))
 }
 
 /// The month that a word of a question names. "may" and "march" are mostly verbs and "Mars" is mostly a planet.
@@ -223,20 +267,22 @@ mod tests {
 
     /// 2023-05-08, a Monday.
     const MAY: Millis = Millis(1_683_504_000_000);
-    const DAY: i64 = 86_400_000;
 
     #[test]
     fn a_named_month_and_year_match_what_happened_then() {
         for (question, expected) in [
             ("What happened in May 2023?", 1_000),
             ("What happened on 8 May 2023?", 1_000),
-            ("What happened on May 9th, 2023?", 500),
+            ("What happened on May 9th, 2023?", 200),
+            ("What happened on May 7th, 2023?", 700),
+            ("What happened on 30 April 2023?", 0),
+            ("What happened on 30 February or 3 May 2023?", 700),
             ("What happened in June 2023?", 0),
             ("What may happen in 2023?", 1_000),
             ("What may happen?", 0),
             ("8 things to do", 0),
             ("What happened on 2023-05-08?", 1_000),
-            ("What happened on 2023-05-09?", 500),
+            ("What happened on 2023-05-09?", 200),
             ("What happened on 2023-06-08?", 0),
             ("Was geschah im Mai 2023?", 1_000),
             ("Qu'est-ce qui s'est passé en mai 2023 ?", 1_000),

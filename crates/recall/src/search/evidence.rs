@@ -43,6 +43,8 @@ pub(super) enum Saying {
     /// Somebody who is no assistant says what is always or never to be done. What nobody says, like the message of a
     /// commit, is none.
     Rule,
+    /// The same of what somebody prefers.
+    Preference,
 }
 
 /// A score of a memory and of the turns before and after it, without a share of each other.
@@ -75,7 +77,11 @@ pub(super) struct Evidence {
     pub(super) meaning: NeighbourScores,
     /// How near the whole text is, and not its nearest passage.
     pub(super) whole: u64,
+    /// How much of the question it has by words together with the turns around it.
+    pub(super) covered: u64,
     pub(super) tokens: TokenMatch,
+    /// How well it answers word for word together with the turns next to it.
+    pub(super) tokens_around: u64,
     /// Tokens of the text.
     pub(super) length: u64,
     pub(super) role: SpeakerRole,

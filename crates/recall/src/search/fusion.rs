@@ -14,17 +14,20 @@ use text::index::log2;
 const WEIGHT_MAX: u32 = 10_000;
 
 /// Tokens of a text that is not long yet, about 800 characters.
-const LONG_TOKENS: u64 = 180;
+pub(super) const LONG_TOKENS: u64 = 180;
 /// What each doubling beyond costs, on the scale of an arm.
-const LONG_LOSS: u64 = ONE * 6 / 100;
+const LONG_LOSS: u64 = ONE * 8 / 100;
 
 /// What the words of an assistant lose where the question speaks of who asks it, on the same scale. In talks with an
 /// assistant the person says what is so, and the assistant says it again at length.
-const SAID_BACK_LOSS: u64 = ONE * 7 / 100;
+const SAID_BACK_LOSS: u64 = ONE * 10 / 100;
 
 /// What a rule that somebody stated gains, on the same scale: it goes with every question about its topic, though it
 /// answers none.
 const RULE_GAIN: u64 = ONE * 15 / 100;
+
+/// What a preference gains, on the same scale, for the same reason.
+const PREFERENCE_GAIN: u64 = ONE * 6 / 100;
 
 /// What the best candidate has on the scale of an arm.
 pub(super) const ONE: u64 = 1_000_000;
@@ -79,7 +82,7 @@ impl ArmWeights {
 
     /// For questions that an optional model judges: set with MiniLM, whose word on meaning is worth more.
     pub fn with_model() -> ArmWeights {
-        ArmWeights([30, 40, 40, 25, 20, 20, 2, 60])
+        ArmWeights([45, 35, 40, 20, 20, 30, 2, 20])
     }
 
     /// As people write them: `words=40,meaning=0`. What is not named keeps its default.
@@ -126,7 +129,7 @@ impl fmt::Display for ArmWeights {
 
 impl Default for ArmWeights {
     fn default() -> ArmWeights {
-        ArmWeights([30, 30, 40, 25, 20, 20, 2, 60])
+        ArmWeights([45, 25, 40, 20, 20, 30, 2, 20])
     }
 }
 
@@ -182,6 +185,7 @@ impl<'c> Fusion<'c> {
                 Saying::Other => (0, 0),
                 Saying::SaidBack => (0, SAID_BACK_LOSS),
                 Saying::Rule => (RULE_GAIN, 0),
+                Saying::Preference => (PREFERENCE_GAIN, 0),
             };
             (sum / most + gain).saturating_sub(long(candidate.evidence.length) + loss).min(ONE)
         };

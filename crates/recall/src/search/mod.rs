@@ -32,6 +32,7 @@ mod sessions;
 mod signals;
 mod similar;
 mod spelling;
+mod surroundings;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};

@@ -38,8 +38,8 @@ impl<T, E> Neighbours<Result<T, E>> {
 
 /// Shares of the scores around a memory that count as its own, in hundredths.
 const EARLIER: u64 = 10;
-const BEFORE: u64 = 35;
-const AFTER: u64 = 30;
+const BEFORE: u64 = 25;
+const AFTER: u64 = 20;
 /// What the turn before counts more if it is a question to which the memory replies.
 const REPLIED_TO: u64 = 25;
 
@@ -47,10 +47,15 @@ const REPLIED_TO: u64 = 25;
 pub(super) fn smooth(own: u64, around: Neighbours<u64>, replies: bool) -> u64 {
     let before = BEFORE + if replies { REPLIED_TO } else { 0 };
     let share = |score: Option<u64>, share: u64| score.unwrap_or(0).saturating_mul(share);
-    own.saturating_mul(100)
+    as_smoothed(own)
         .saturating_add(share(around.earlier, EARLIER))
         .saturating_add(share(around.before, before))
         .saturating_add(share(around.after, AFTER))
+}
+
+/// A score as `smooth` has it for a memory with nothing around it.
+pub(super) fn as_smoothed(own: u64) -> u64 {
+    own.saturating_mul(100)
 }
 
 #[cfg(test)]

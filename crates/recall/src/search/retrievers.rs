@@ -20,9 +20,10 @@ use super::passage_reader::PassageReader;
 use super::ranking::{CANDIDATES, Ranking, Rankings};
 use super::scoring::{Candidate, Scorer};
 use super::sessions::Sessions;
+use super::surroundings::WordSurroundings;
 use crate::entities;
 use crate::error::Result;
-use text::index::{TextSearch, WordMatch, idf};
+use text::index::{TextSearch, idf};
 
 /// Memories that count as naming one thing; of a name in more of them the newest. What so many name tells little apart.
 const NAMING_MAX: usize = 800;
@@ -58,10 +59,9 @@ pub(super) fn gather(
         let mut sessions = sessions_of(corpus, &rankings, &candidates, &meaning)?;
         sessions.bring_neighbours(&rankings.leaders(), &mut candidates);
         let rows = passages.rows(candidates)?;
-        let docs: Vec<u64> = rows.iter().map(|row| corpus.former.document(row.id)).collect();
-        let matched = matched(&search, &docs)?;
+        let found = WordSurroundings::read(corpus, &search, &rows, &sessions, &rankings.words)?;
         let scorer = Scorer::new(corpus, &rankings, &meaning, &dense, sessions);
-        Ok(CandidateSet { candidates: scorer.score(&rows, &matched)?, asked })
+        Ok(CandidateSet { candidates: scorer.score(&rows, &found)?, asked })
     })
 }
 
@@ -69,18 +69,6 @@ pub(super) fn gather(
 pub(super) struct CandidateSet {
     pub(super) candidates: Vec<Candidate>,
     pub(super) asked: AskedWords,
-}
-
-/// What the words of the question find in some documents, in the order that these come in.
-fn matched(search: &TextSearch<'_>, docs: &[u64]) -> Result<Vec<WordMatch>> {
-    let mut order: Vec<usize> = (0..docs.len()).collect();
-    order.sort_unstable_by_key(|place| docs[*place]);
-    let ascending: Vec<u64> = order.iter().map(|place| docs[*place]).collect();
-    let mut matched = vec![WordMatch::default(); docs.len()];
-    for (place, found) in order.into_iter().zip(search.matched(&ascending)?) {
-        matched[place] = found;
-    }
-    Ok(matched)
 }
 
 /// Who speaks in the memories that the words of a question find.

@@ -1,8 +1,8 @@
-//! Rules: whether somebody says in a memory what is always or never to be done.
+//! Rules and preferences: whether somebody says in a memory what is always or never to be done, or what they prefer.
 //!
 //! Who has said "Always show the port when I ask about servers" wants that found with every question about servers,
-//! though it answers none of them. What must stay true: it is told by the tokens of the text and by where in a
-//! sentence they stand; "I have always liked it" is no rule.
+//! though it answers none of them; so does who has said "I prefer small servers". What must stay true: it is told by the
+//! tokens of the text and by where in a sentence they stand; "I have always liked it" is no rule.
 
 use std::sync::LazyLock;
 
@@ -37,6 +37,23 @@ const DESCRIBING: [&str; 36] = [
     "seen", "heard", "thought", "knew", "good", "nice", "great", "happy", "fun", "glad", "mind",
     "say", "really", "so", "in", "for", "with", "wanted", "loved", "felt", "got", "did", "more",
 ];
+/// What says that somebody prefers something, wherever it stands.
+const PREFERRING: [&str; 14] = [
+    "i prefer",
+    "i always prefer",
+    "i really prefer",
+    "i would rather",
+    "i'd rather",
+    "i prioritize",
+    "i prioritise",
+    "my preference",
+    "ich bevorzuge",
+    "mir lieber",
+    "prefiero",
+    "je préfère",
+    "preferisco",
+    "prefiro",
+];
 /// Behind these a sentence begins.
 const ENDS: [&str; 5] = [".", "!", "?", ":", "-"];
 
@@ -47,6 +64,7 @@ struct RuleTokens {
     second: Vec<Vec<u16>>,
     telling: Vec<u16>,
     describing: Vec<u16>,
+    preferring: Vec<Vec<u16>>,
     ends: Vec<u16>,
 }
 
@@ -61,6 +79,7 @@ static TOKENS: LazyLock<RuleTokens> = LazyLock::new(|| {
         second: SECOND.iter().map(of).collect(),
         telling: TELLING.iter().flat_map(of).collect(),
         describing: DESCRIBING.iter().flat_map(of).collect(),
+        preferring: PREFERRING.iter().map(of).collect(),
         ends: ENDS.iter().flat_map(of).collect(),
     }
 });
@@ -85,6 +104,12 @@ pub(super) fn states(passage: &[u16]) -> bool {
     })
 }
 
+/// Whether a passage says what somebody prefers.
+pub(super) fn prefers(passage: &[u16]) -> bool {
+    let phrases = &TOKENS.preferring;
+    (0..passage.len()).any(|at| phrases.iter().any(|phrase| passage[at..].starts_with(phrase)))
+}
+
 impl RuleTokens {
     /// Whether a token goes on with the word of the one before.
     fn continues(&self, token: u16) -> bool {
@@ -101,9 +126,29 @@ impl RuleTokens {
 mod tests {
     use super::*;
 
-    fn is_rule(text: &str) -> bool {
+    fn tokens(text: &str) -> Vec<u16> {
         let ids = StaticEmbedder::shared().table().token_ids(text);
-        states(&ids.into_iter().map(|id| u16::try_from(id).unwrap()).collect::<Vec<_>>())
+        ids.into_iter().map(|id| u16::try_from(id).unwrap()).collect()
+    }
+
+    fn is_rule(text: &str) -> bool {
+        states(&tokens(text))
+    }
+
+    #[test]
+    fn what_somebody_prefers_is_a_preference() {
+        for text in [
+            "I prefer Android phones, can you recommend some?",
+            "Well, I'd rather walk.",
+            "Ich bevorzuge den Zug.",
+            "Prefiero el tren.",
+            "Je préfère le train.",
+        ] {
+            assert!(prefers(&tokens(text)), "{text}");
+        }
+        for text in ["She prefers Android phones.", "Which do you prefer?", "I like it", ""] {
+            assert!(!prefers(&tokens(text)), "{text}");
+        }
     }
 
     #[test]

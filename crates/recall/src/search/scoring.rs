@@ -8,22 +8,25 @@ use super::corpus::Corpus;
 use super::dates::DateWords;
 use super::dense_question::DenseQuestion;
 use super::evidence::{Evidence, NeighbourScores, Saying, SpeakerRole, TokenMatch, pairs_met};
-use super::fusion::Arm;
+use super::fusion::{Arm, LONG_TOKENS};
 use super::meaning::Meaning;
-use super::neighbours::{Neighbours, smooth};
+use super::neighbours::{Neighbours, as_smoothed, smooth};
 use super::passage_reader::CandidateRow;
 use super::ranking::Rankings;
 use super::rules;
 use super::sessions::Sessions;
+use super::surroundings::WordSurroundings;
 use crate::embedding::{MaxSim, SIM_ONE};
 use crate::error::Result;
 use crate::passages::Passages;
-use text::index::WordMatch;
 
 /// Similarity of a token with itself; the table's rounding may take a little.
 const SAME: i64 = SIM_ONE - SIM_ONE / 64;
 /// Similarity of tokens of like meaning.
 const ALIKE: i64 = SIM_ONE * 6 / 10;
+/// Of what the turns next to a memory have of the question word for word, the shares that count, in hundredths.
+const MET_BEFORE: i32 = 80;
+const MET_AFTER: i32 = 70;
 /// `?` in the vocabulary of the built-in model.
 const QUESTION_MARK: u16 = 1_029;
 
@@ -80,7 +83,7 @@ impl<'a> Scorer<'a> {
     pub(super) fn score(
         mut self,
         rows: &[CandidateRow<'_>],
-        matched: &[WordMatch],
+        found: &WordSurroundings,
     ) -> Result<Vec<Candidate>> {
         if self.corpus.context.counts(Arm::Interaction) {
             let tokens = rows.iter().flat_map(|row| row.passages.passages().flatten());
@@ -95,12 +98,19 @@ impl<'a> Scorer<'a> {
         self.named = speakers.filter(|name| asked.contains(name)).cloned().collect();
         let ids: Vec<u64> = rows.iter().map(|row| row.id).collect();
         let whole = self.meaning.whole(&ids)?;
+        let met: Vec<TokensMet> = rows.iter().map(|row| self.tokens_met(row)).collect();
         let mut candidates = Vec::with_capacity(rows.len());
         for (place, (row, neighbours)) in rows.iter().zip(neighbours).enumerate() {
             let replies = neighbours.before.is_some_and(|before| replies(rows, row, before));
             let mut candidate = self.score_row(row, neighbours, replies)?;
-            candidate.evidence.whole = whole[place];
-            candidate.evidence.matched = matched[place];
+            let covered = found.covered(place, row.id);
+            candidate.words = candidate.words.saturating_add(as_smoothed(covered));
+            let together = self.met_together(rows, &met, place, neighbours);
+            candidate.interaction = u64::midpoint(met[place].closest, together);
+            let evidence = &mut candidate.evidence;
+            (evidence.tokens, evidence.tokens_around) = (met[place].tokens, together);
+            (evidence.matched, evidence.covered) = (found.own(row.id), covered);
+            evidence.whole = whole[place];
             candidates.push(candidate);
         }
         self.sessions.weigh(&self.interaction);
@@ -126,7 +136,6 @@ impl<'a> Scorer<'a> {
             after: scores.after.unwrap_or(0),
         };
         let happened = row.passages.happened.unwrap_or(row.meta.created);
-        let (interaction, tokens) = self.interaction(row);
         let speaker = self.speaker(&row.passages);
         let is_named = row.passages.speakers.iter().any(|name| self.named.contains(name));
         let number = self.sessions.number(id);
@@ -135,8 +144,7 @@ impl<'a> Scorer<'a> {
         let evidence = Evidence {
             words: around(said, saidby),
             meaning: around(near, nearby),
-            tokens,
-            length: row.passages.passages().map(|tokens| tokens.len() as u64).sum(),
+            length: length(&row.passages),
             role,
             saying: self.saying(&row.passages, role),
             asks: asks(&row.passages),
@@ -150,7 +158,7 @@ impl<'a> Scorer<'a> {
             words: smooth(said, saidby, replies),
             meaning: smooth(near, nearby, replies),
             by_model: meaning.by_model(id).is_some(),
-            interaction,
+            interaction: 0,
             session: 0,
             speaker,
             date: self.dates.matches(happened),
@@ -166,34 +174,57 @@ impl<'a> Scorer<'a> {
             SpeakerRole::Assistant => Saying::Other,
             _ if passages.speakers.is_empty() => Saying::Other,
             _ if passages.passages().any(rules::states) => Saying::Rule,
+            _ if passages.passages().any(rules::prefers) => Saying::Preference,
             _ => Saying::Other,
         }
     }
 
-    /// How well the best passage answers word for word: a long text has a match for every word, but not in one place.
-    /// What each word of the question found is added to what its session covers.
-    fn interaction(&mut self, row: &CandidateRow<'_>) -> (u64, TokenMatch) {
-        let mut tokens = TokenMatch::default();
+    /// How well a memory answers word for word: its best passage, because a long text has a match for every word, but
+    /// not in one place. What each word of the question found is added to what its session covers.
+    fn tokens_met(&mut self, row: &CandidateRow<'_>) -> TokensMet {
+        let mut met = TokensMet::default();
         if !self.corpus.context.counts(Arm::Interaction) {
-            return (0, tokens);
+            return met;
         }
-        let mut anywhere: Vec<i32> = Vec::new();
-        let mut closest = 0;
+        let (tokens, mut closest) = (&mut met.tokens, 0);
         for passage in row.passages.passages() {
             let found = self.interaction.matches(passage.iter().copied().map(u32::from));
             closest = closest.max(self.interaction.mean(&found));
             tokens.same = tokens.same.max(self.interaction.share(&found, SAME));
-            join(&mut anywhere, &found);
+            join(&mut met.anywhere, &found);
         }
-        tokens.same_anywhere = self.interaction.share(&anywhere, SAME);
-        tokens.alike = self.interaction.share(&anywhere, ALIKE);
-        let rarest = i64::from(self.interaction.heaviest(&anywhere)) * 1_000 / SIM_ONE;
+        tokens.same_anywhere = self.interaction.share(&met.anywhere, SAME);
+        tokens.alike = self.interaction.share(&met.anywhere, ALIKE);
+        let rarest = i64::from(self.interaction.heaviest(&met.anywhere)) * 1_000 / SIM_ONE;
         tokens.rarest = u64::try_from(rarest).unwrap_or(0);
         tokens.pairs = pairs_met(&row.passages, self.pairs);
+        met.closest = u64::try_from(closest).unwrap_or(0);
         if let Some(covered) = self.sessions.coverage(row.id) {
-            join(covered, &anywhere);
+            join(covered, &met.anywhere);
         }
-        (u64::try_from(closest).unwrap_or(0), tokens)
+        met
+    }
+
+    /// How well a memory answers word for word together with the turns next to it, if those are candidates and not
+    /// long.
+    fn met_together(
+        &self,
+        rows: &[CandidateRow<'_>],
+        met: &[TokensMet],
+        place: usize,
+        neighbours: Neighbours<u64>,
+    ) -> u64 {
+        let mut together = met[place].anywhere.clone();
+        for (id, share) in [(neighbours.before, MET_BEFORE), (neighbours.after, MET_AFTER)] {
+            let other = id.and_then(|id| rows.binary_search_by_key(&id, |row| row.id).ok());
+            let Some(other) = other.filter(|at| length(&rows[*at].passages) <= LONG_TOKENS) else {
+                continue;
+            };
+            let shares: Vec<i32> =
+                met[other].anywhere.iter().map(|best| best / 100 * share).collect();
+            join(&mut together, &shares);
+        }
+        u64::try_from(self.interaction.mean(&together)).unwrap_or(0)
     }
 
     /// Whether the question names who speaks, or else how much the query favours them, in thousandths.
@@ -203,6 +234,21 @@ impl<'a> Scorer<'a> {
         let boost = context.query.boost.as_ref().map_or(0, |boost| boost.of(&passages.speakers));
         (u64::from(named) * 1_000).max(boost)
     }
+}
+
+/// What a memory has of the tokens of the question.
+#[derive(Clone, Debug, Default)]
+struct TokensMet {
+    /// How well its best passage answers.
+    closest: u64,
+    tokens: TokenMatch,
+    /// The best match of each token anywhere in it.
+    anywhere: Vec<i32>,
+}
+
+/// Tokens of a memory.
+fn length(passages: &Passages) -> u64 {
+    passages.passages().map(|tokens| tokens.len() as u64).sum()
 }
 
 /// Whether a memory ends in a question mark.

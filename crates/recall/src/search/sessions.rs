@@ -100,12 +100,29 @@ impl<'a> Sessions<'a> {
         self.session_of.get(&id).map_or(0, |session| self.all[*session].score.sum)
     }
 
+    /// The memories of the session of a memory, ascending, and the place of this one among them.
+    fn members(&self, id: u64) -> Option<(&[u64], usize)> {
+        let session = &self.all[*self.session_of.get(&id)?];
+        let members = session.members.get_or_init(|| self.corpus.docs.members(session.name));
+        Some((members, members.partition_point(|other| *other < id)))
+    }
+
+    /// The turns around a memory, at most so many before and after it, whether or not they may be in the answer.
+    pub(super) fn around(
+        &self,
+        id: u64,
+        back: usize,
+        ahead: usize,
+    ) -> impl Iterator<Item = u64> + use<'_> {
+        let (members, at) = self.members(id).unwrap_or_default();
+        let until = members.len().min(at + 1 + ahead);
+        let turns = members.get(at.saturating_sub(back)..until).unwrap_or_default();
+        turns.iter().copied().filter(move |other| *other != id)
+    }
+
     /// The turns around a memory, if they may be in the answer.
     pub(super) fn neighbours(&self, id: u64) -> Neighbours<u64> {
-        let Some(session) = self.session_of.get(&id) else { return Neighbours::default() };
-        let session = &self.all[*session];
-        let members = session.members.get_or_init(|| self.corpus.docs.members(session.name));
-        let at = members.partition_point(|other| *other < id);
+        let Some((members, at)) = self.members(id) else { return Neighbours::default() };
         let mut before = members[..at].iter().rev().copied().filter(|id| self.corpus.admits(*id));
         let rest = members.get(at + 1..).unwrap_or_default();
         Neighbours {
@@ -117,9 +134,7 @@ impl<'a> Sessions<'a> {
 
     /// How many turns of its session came before a memory, and how many the session has.
     pub(super) fn place(&self, id: u64) -> Option<(usize, usize)> {
-        let session = &self.all[*self.session_of.get(&id)?];
-        let members = session.members.get_or_init(|| self.corpus.docs.members(session.name));
-        Some((members.partition_point(|other| *other < id), members.len()))
+        self.members(id).map(|(members, at)| (at, members.len()))
     }
 
     /// A number for the session of a memory, the same for all of its turns.

@@ -59,6 +59,7 @@ pub(super) fn signals(
         s.set(Feature::TokensAlike, tokens.alike);
         s.set(Feature::TokenRarest, tokens.rarest);
         s.set(Feature::Pairs, tokens.pairs);
+        s.set(Feature::TokensAround, evidence.tokens_around * 1_000 / SIM_ONE.unsigned_abs());
         if let Some((session, before, turns)) = evidence.session {
             s.set(Feature::SessionCrowd, all.crowds.get(&session).copied().unwrap_or(0));
             let ahead = ahead.entry(session).or_default();
@@ -93,6 +94,10 @@ fn words(s: &mut FeatureRow, candidate: &Candidate, asked: &AskedWords, all: &Ca
     s.set(Feature::WordsReach, thousandths(own, asked.total.saturating_mul(IMPACT_MAX)));
     s.set(Feature::WordsPresent, thousandths(evidence.matched.present, asked.total).min(1_000));
     s.set(Feature::WordsMissing, asked.terms.saturating_sub(evidence.matched.terms).into());
+    s.set(
+        Feature::WordsAround,
+        thousandths(evidence.covered, asked.total.saturating_mul(IMPACT_MAX)),
+    );
     s.set(Feature::WordsBefore, thousandths(evidence.words.before, all.words));
     s.set(Feature::WordsAfter, thousandths(evidence.words.after, all.words));
 }

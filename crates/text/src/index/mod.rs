@@ -18,6 +18,7 @@
 mod block;
 mod by_term;
 mod lists;
+mod matches;
 mod memtable;
 mod merge;
 mod meta;
@@ -32,10 +33,11 @@ mod tests;
 mod text_index;
 mod words;
 
+pub use matches::{WordMatch, WordMatches};
 pub use memtable::MemtableHandle;
 pub use meta::{FLUSH_DOCS, IndexSettings};
 pub use score::log2;
 pub use score::{FIELDS, FieldWeight, FieldWeights, TextField, idf, impact};
-pub use search::{DocFilter, DocScores, TextSearch, WordMatch};
+pub use search::{DocFilter, DocScores, TextSearch};
 pub use text_index::TextIndex;
 pub use words::{TermCounter, TermCounts};

@@ -13,6 +13,7 @@ use kernel::Result;
 use kernel::store::{KeyRange, View};
 
 use super::lists::{DeadPages, TermLists, Window};
+use super::matches::WordMatches;
 use super::memtable::{Memtable, MemtableHandle};
 use super::meta::{IndexSettings, Meta};
 use super::rows::{self, ForwardRecord, PAGE_DOCS};
@@ -50,17 +51,6 @@ pub struct TextSearch<'a> {
 struct CountedDocs<'a> {
     documents: u64,
     is_in: Box<DocFilter<'a>>,
-}
-
-/// What the words of a question find in one document.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct WordMatch {
-    /// What `top_k` scores it with.
-    pub score: u64,
-    /// The weights of the terms that it has, rarity included.
-    pub present: u64,
-    /// How many of them there are.
-    pub terms: u32,
 }
 
 impl std::fmt::Debug for TextSearch<'_> {
@@ -215,26 +205,19 @@ impl<'a> TextSearch<'a> {
     }
 
     /// What the terms of the last `top_k` find in some documents, which come ascending.
-    pub fn matched(&self, docs: &[u64]) -> Result<Vec<WordMatch>> {
+    pub fn matched(&self, docs: &[u64]) -> Result<WordMatches> {
         let mut terms = self.asked.borrow_mut();
         terms.iter_mut().for_each(TermLists::rewind);
         let mut dead = DeadPages::new(self.view, &self.meta.runs);
-        let mut found = Vec::with_capacity(docs.len());
+        let mut found = WordMatches::new(terms.iter().map(|term| term.factor).collect());
         for doc in docs {
             let start = doc - doc % PAGE_DOCS;
             let window = (start, start | (PAGE_DOCS - 1));
             dead.enter(window);
-            let mut matched = WordMatch::default();
             for term in terms.iter_mut() {
                 term.bound(window);
-                let score = term.find(*doc, &mut dead)?;
-                if score > 0 {
-                    matched.score = matched.score.saturating_add(score);
-                    matched.present = matched.present.saturating_add(term.factor);
-                    matched.terms += 1;
-                }
+                found.push(term.factor, term.find(*doc, &mut dead)?);
             }
-            found.push(matched);
         }
         Ok(found)
     }
