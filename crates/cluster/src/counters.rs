@@ -14,6 +14,8 @@ pub struct LedgerCounters {
     pub append_within: [AtomicU64; APPEND_BOUNDS_MS.len()],
     /// Another node wrote first.
     pub conflicts: AtomicU64,
+    /// Times that this node asked others to let it append.
+    pub ways_asked: AtomicU64,
     /// Answers that were lost, and found again.
     pub resolved: AtomicU64,
     /// Answers that were lost for good.

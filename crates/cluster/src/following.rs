@@ -13,7 +13,7 @@ use tokio_postgres::AsyncMessage;
 use crate::counters::add;
 use crate::error::{Error, Result, text_of};
 use crate::ledger::PostgresLedger;
-use crate::news::{Growth, WAITING_MAX, read};
+use crate::news::{JournalNews, WAITING_MAX, asks_for_way, grown, read};
 
 /// How long news is gathered.
 const GATHER: Duration = Duration::from_millis(25);
@@ -28,12 +28,12 @@ const NOTIFY: &str = "WITH hasty AS (SELECT set_config('synchronous_commit', 'of
 
 impl PostgresLedger {
     /// Sends news and hears of others' from now on. An engine without notifications is left alone; look for yourself.
-    pub fn follow(self: &Arc<PostgresLedger>) -> mpsc::Receiver<Growth> {
-        let (heard, growth) = mpsc::channel(WAITING_MAX);
+    pub fn follow(self: &Arc<PostgresLedger>) -> mpsc::Receiver<JournalNews> {
+        let (heard, news) = mpsc::channel(WAITING_MAX);
         self.news.is_sent.store(true, Ordering::Relaxed);
         self.spawn(send(Arc::downgrade(self)));
         self.spawn(listen(Arc::downgrade(self), heard));
-        growth
+        news
     }
 
     /// Tells the other nodes that this one came or goes. Without it they learn of it with their next heartbeat.
@@ -57,24 +57,27 @@ async fn send(ledger: Weak<PostgresLedger>) {
     while let Some(ledger) = ledger.upgrade() {
         // A node that ends is not kept by its own news.
         let _ = tokio::time::timeout(Duration::from_secs(1), ledger.news.more.notified()).await;
-        let told = ledger.news.take();
-        if told.is_empty() {
+        let (told, blocked) = (ledger.news.take(), ledger.news.take_blocked());
+        if told.is_empty() && blocked.is_empty() {
             continue;
         }
-        sleep(GATHER).await;
+        // Whoever asks for the way has waited already.
+        if blocked.is_empty() {
+            sleep(GATHER).await;
+        }
         let mut told: BTreeMap<String, i64> = told.into_iter().collect();
         told.extend(ledger.news.take());
-        let lines: Vec<String> = told
-            .into_iter()
-            .map(|(actor, size)| format!("{} {actor} {size}", ledger.instance))
-            .collect();
+        let own = &ledger.instance;
+        let asks = blocked.iter().map(|actor| asks_for_way(own, actor));
+        let grew = told.iter().map(|(actor, size)| grown(own, actor, *size));
+        let lines: Vec<String> = asks.chain(grew).collect();
         if let Err(error) = ledger.notify(JOURNALS_CHANNEL, &lines).await {
             tracing::debug!("other nodes are not told what grew: {error}");
         }
     }
 }
 
-async fn listen(ledger: Weak<PostgresLedger>, heard: mpsc::Sender<Growth>) {
+async fn listen(ledger: Weak<PostgresLedger>, heard: mpsc::Sender<JournalNews>) {
     let mut said = false;
     while let Some(ledger) = ledger.upgrade() {
         let outcome = hear(ledger, &heard).await;
@@ -91,7 +94,7 @@ async fn listen(ledger: Weak<PostgresLedger>, heard: mpsc::Sender<Growth>) {
 }
 
 /// Hears until the connection ends.
-async fn hear(ledger: Arc<PostgresLedger>, heard: &mpsc::Sender<Growth>) -> Result<()> {
+async fn hear(ledger: Arc<PostgresLedger>, heard: &mpsc::Sender<JournalNews>) -> Result<()> {
     let (client, mut connection) = ledger.pool.apart().await?;
     let own = ledger.instance.clone();
     let weak = Arc::downgrade(&ledger);
@@ -109,9 +112,9 @@ async fn hear(ledger: Arc<PostgresLedger>, heard: &mpsc::Sender<Growth>) -> Resu
                     }
                 }
                 JOURNALS_CHANNEL => {
-                    if let Some(growth) = read(said.payload(), &own) {
+                    if let Some(news) = read(said.payload(), &own) {
                         // A listener that is behind looks for itself.
-                        let _ = heard.try_send(growth);
+                        let _ = heard.try_send(news);
                     }
                 }
                 _ => {}

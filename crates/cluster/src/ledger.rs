@@ -350,6 +350,11 @@ impl SharedJournal for ActorJournal {
         });
         Box::new(DraftOnItsWay(told))
     }
+    fn ask_for_way(&self) {
+        add(&self.ledger.counters.ways_asked, 1);
+        self.ledger.news.ask_for_way(self.actor.as_str());
+    }
+
 
     fn read(&self, from: u64) -> kernel::Result<Vec<SharedEntry>> {
         let asked = self.ledger.read(self.actor.as_str(), to_sql(from), READ_ENTRIES_MAX);

@@ -32,6 +32,7 @@ pub mod tokens;
 
 pub use error::{Error, Result};
 pub use ledger::PostgresLedger;
+pub use news::JournalNews;
 pub use node::Node;
 pub use nodes::Peer;
 pub use settings::LedgerSettings;

@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 use api::{Error, ErrorCode, Fault, Result};
 use cluster::ledger::LedgerHandle;
 use cluster::node::NodeSettings;
-use cluster::{LedgerSettings, Node, PostgresLedger};
+use cluster::{JournalNews, LedgerSettings, Node, PostgresLedger};
 use kernel::Digest;
 use kernel::actor::ActorName;
 use service::{ActorLimits, Service};
@@ -118,26 +118,20 @@ pub(crate) async fn follow(
     cache_bytes: u64,
     mut ending: watch::Receiver<bool>,
 ) {
-    let mut growth = node.ledger.follow();
+    let mut news = node.ledger.follow();
     let mut look = interval(LOOK_OFTEN);
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let (mut looks, mut since_look) = (0_u32, Duration::ZERO);
     loop {
         tokio::select! {
             () = ended(&mut ending) => break,
-            Some(grown) = growth.recv() => {
+            Some(heard) = news.recv() => {
                 let host = Arc::clone(&host);
-                let Ok(actor) = ActorName::parse(&grown.actor) else { continue };
-                blocking(move || {
-                    if let Some(cortex) = host.service.home().if_open(&actor)
-                        && let Err(error) = cortex.catch_up()
-                    {
-                        tracing::debug!(%actor, "not up to date: {error}");
-                    }
-                }).await;
+                blocking(move || act_on(&host, &heard)).await;
             }
             _ = look.tick() => {
                 since_look += LOOK_OFTEN;
+                node.note_actors(host.service.home().open_count());
                 if node.ledger.is_listening() && since_look < LOOK_EVERY {
                     continue;
                 }
@@ -164,6 +158,20 @@ pub(crate) async fn follow(
     .await;
 }
 
+/// What another node says concerns whoever has the actor open.
+fn act_on(host: &Host, heard: &JournalNews) {
+    let (JournalNews::Grown { actor, .. } | JournalNews::AsksForWay { actor }) = heard;
+    let Ok(actor) = ActorName::parse(actor) else { return };
+    let Some(cortex) = host.service.home().if_open(&actor) else { return };
+    let outcome = match heard {
+        JournalNews::Grown { .. } => cortex.catch_up().map(drop),
+        JournalNews::AsksForWay { .. } => cortex.give_way(),
+    };
+    if let Err(error) = outcome {
+        tracing::debug!(%actor, "not up to date: {error}");
+    }
+}
+
 async fn ended(ending: &mut watch::Receiver<bool>) {
     // An error means that the daemon is gone, which is an end as well.
     let _ = ending.wait_for(|ending| *ending).await;
@@ -179,7 +187,6 @@ async fn blocking(work: impl FnOnce() + Send + 'static) {
 fn look_at_all(host: &Host, node: &Node) {
     let home = host.service.home();
     let open = home.open_actors();
-    node.note_actors(open.len());
     let names: Vec<String> = open.iter().map(|actor| actor.as_str().to_owned()).collect();
     if names.is_empty() {
         node.counters().lag.store(0, Ordering::Relaxed);

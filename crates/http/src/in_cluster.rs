@@ -210,6 +210,11 @@ pub(super) fn metrics(node: &Node) -> String {
             "Appends that another node overtook.",
             &counters.conflicts,
         ),
+        (
+            "cortex_ledger_ways_asked_total",
+            "Times others were asked to let this node append.",
+            &counters.ways_asked,
+        ),
         ("cortex_ledger_appended_entries_total", "Entries appended.", &counters.appended_entries),
         ("cortex_ledger_resolved_total", "Lost answers found again.", &counters.resolved),
         ("cortex_ledger_unknown_total", "Answers lost for good.", &counters.unknown),

@@ -31,6 +31,8 @@ enum NextAppend {
     IsRefused,
     /// So many times, and then it is answered.
     IsOvertaken(usize),
+    /// Until others are asked to let it happen.
+    HasNoWay,
 }
 
 #[derive(Debug)]
@@ -38,6 +40,9 @@ struct MemoryJournal {
     rows: Mutex<Rows>,
     next: Mutex<NextAppend>,
     overtaken: AtomicU64,
+    /// How often a node asked others for the way.
+    asked: AtomicU64,
+    looks: AtomicU64,
 }
 
 impl MemoryJournal {
@@ -46,6 +51,8 @@ impl MemoryJournal {
             rows: Mutex::default(),
             next: Mutex::new(NextAppend::IsAnswered),
             overtaken: AtomicU64::new(0),
+            asked: AtomicU64::new(0),
+            looks: AtomicU64::new(0),
         })
     }
 
@@ -64,6 +71,12 @@ impl SharedJournal for MemoryJournal {
         }
         if let NextAppend::IsOvertaken(times @ 1..) = next {
             *self.next.lock().unwrap() = NextAppend::IsOvertaken(times - 1);
+            return Err(Error::Overtaken);
+        }
+        if next == NextAppend::HasNoWay {
+            if self.asked.load(Ordering::Relaxed) == 0 {
+                *self.next.lock().unwrap() = NextAppend::HasNoWay;
+            }
             return Err(Error::Overtaken);
         }
         let mut rows = self.rows.lock().unwrap();
@@ -86,6 +99,7 @@ impl SharedJournal for MemoryJournal {
     }
 
     fn read(&self, from: u64) -> Result<Vec<SharedEntry>> {
+        self.looks.fetch_add(1, Ordering::Relaxed);
         let rows = self.rows.lock().unwrap();
         let entry = |(seq, (entry, body)): (&u64, &(Vec<u8>, Option<Vec<u8>>))| SharedEntry {
             seq: *seq,
@@ -93,6 +107,10 @@ impl SharedJournal for MemoryJournal {
             body: body.clone(),
         };
         Ok(rows.range(from..).take(3).map(entry).collect())
+    }
+
+    fn ask_for_way(&self) {
+        self.asked.fetch_add(1, Ordering::Relaxed);
     }
 }
 
@@ -247,6 +265,39 @@ fn a_write_that_is_overtaken_a_thousand_times_is_made_in_the_end() {
     *journal.next.lock().unwrap() = NextAppend::IsOvertaken(1_000);
     assert_eq!(node.write(stamp(1), fact(1, "first", "x")).unwrap().seq, 1);
     assert_eq!(*journal.next.lock().unwrap(), NextAppend::IsAnswered);
+}
+
+// cluster 2
+#[test]
+fn a_node_that_is_overtaken_asks_for_the_way_and_one_that_is_asked_writes_after_the_other() {
+    let (journal, folders) = (MemoryJournal::new(), folders::<2>());
+    let nodes = [node(&folders[0], &journal), node(&folders[1], &journal)];
+    *journal.next.lock().unwrap() = NextAppend::IsOvertaken(2);
+    nodes[0].write(stamp(1), fact(1, "after two", "x")).unwrap();
+    assert_eq!(journal.asked.load(Ordering::Relaxed), 0, "two may be chance");
+    *journal.next.lock().unwrap() = NextAppend::HasNoWay;
+    nodes[0].write(stamp(1), fact(2, "after it asked", "x")).unwrap();
+    assert_eq!(journal.asked.load(Ordering::Relaxed), 1);
+    // It waits for a moment only, which this thread may miss where much else is done.
+    let is_given = (0..20_u64).any(|n| {
+        nodes[1].catch_up().unwrap();
+        nodes[0].give_way().unwrap();
+        std::thread::scope(|scope| {
+            let looks = journal.looks.load(Ordering::Relaxed);
+            let own = scope.spawn(|| nodes[0].write(stamp(2), fact(10 + n, "own", "x")).unwrap());
+            // It looks again and again whether the other wrote.
+            let is_waiting = || journal.looks.load(Ordering::Relaxed) > looks + 3;
+            while !is_waiting() && !own.is_finished() {
+                std::thread::yield_now();
+            }
+            let other = nodes[1].write(stamp(2), fact(50 + n, "the other's", "x")).unwrap();
+            own.join().unwrap().seq > other.seq
+        })
+    });
+    assert!(is_given, "who is asked writes first nevertheless");
+    // Nobody else writes now.
+    nodes[0].give_way().unwrap();
+    nodes[0].write(stamp(3), fact(90, "nobody wanted the way", "x")).unwrap();
 }
 
 // cluster 3, 8

@@ -1,13 +1,15 @@
 //! Nodes that come and go, and what the others hear of it.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
 use super::node::{Asked, Node, init};
 use super::postgres::{Server, is_installed};
-use super::service::eventually;
+use super::service::{eventually, save};
 
 // cluster 5
 #[test]
@@ -75,4 +77,55 @@ fn what_evolves_under_a_name_is_there_once_whichever_nodes_save_it() {
     }
     assert_eq!(times.len(), ROUNDS);
     assert!(times.values().all(|times| *times == 1), "{times:?}");
+}
+
+// cluster 3
+#[test]
+fn nodes_that_cannot_reach_each_other_take_turns_at_one_actor() {
+    const CLIENTS: usize = 6;
+    /// Longer than a save is decided again.
+    const LIFE: Duration = Duration::from_secs(4);
+    if !is_installed() {
+        return;
+    }
+    let server = Server::start();
+    let (url, token) = (server.url(), init(&server.url()));
+    let apart = [("CORTEX_LEDGER_ADVERTISE", "http://127.0.0.1:9")];
+    let nodes = [Node::start(&url, &apart), Node::start(&url, &apart)];
+    // So that each serves the actor itself: the first request that is passed on fails, and then none is for a while.
+    for node in &nodes {
+        let first = format!("first of {}", node.port);
+        assert_eq!(save(node, &token, None, &first, &[]).status, 201);
+    }
+    let longest = Mutex::new(vec![Duration::ZERO; nodes.len()]);
+    let saved = AtomicUsize::new(0);
+    let began = Instant::now();
+    std::thread::scope(|scope| {
+        for client in 0..CLIENTS {
+            let (nodes, token, longest, saved) = (&nodes, &*token, &longest, &saved);
+            scope.spawn(move || {
+                let place = client % nodes.len();
+                for n in 0.. {
+                    let asked = Instant::now();
+                    if asked - began > LIFE {
+                        return;
+                    }
+                    let reply = save(&nodes[place], token, None, &format!("{client} {n}"), &[]);
+                    assert_eq!(reply.status, 201, "{}", reply.body);
+                    saved.fetch_add(1, Ordering::Relaxed);
+                    let took = &mut longest.lock().unwrap()[place];
+                    *took = asked.elapsed().max(*took);
+                }
+            });
+        }
+    });
+    let conflicts =
+        nodes.each_ref().map(|node| node.metric(&token, "cortex_ledger_conflicts_total"));
+    let asked = nodes.each_ref().map(|node| node.metric(&token, "cortex_ledger_ways_asked_total"));
+    let longest = longest.into_inner().unwrap();
+    eprintln!("{saved:?} saved; longest {longest:?}; conflicts {conflicts:?}; ways {asked:?}");
+    assert!(conflicts.iter().sum::<u64>() > 0, "they never met");
+    let rows = server.sql_in("cortex", "SELECT count(*) FROM cortex.body");
+    let there: usize = rows.trim().parse().unwrap();
+    assert_eq!(there, saved.into_inner() + nodes.len());
 }

@@ -254,6 +254,12 @@ impl Cortex {
         self.writer().catch_up()
     }
 
+    /// Lets another node append: this one does not until an entry came that it did not write, for a moment at most.
+    /// Returns at once.
+    pub fn give_way(&self) -> Result<()> {
+        self.writer().give_way()
+    }
+
     pub fn find(&self, query: &Query, now: Millis) -> Result<FindAnswer> {
         self.read()?.find(None, query, now)
     }

@@ -150,6 +150,9 @@ pub trait Ledger: Send + Sync + fmt::Debug {
         Ok(Vec::new())
     }
 
+    /// Asks those who append before this one, again and again, to let it append once.
+    fn ask_for_way(&self) {}
+
     /// Adds a frame of such entries.
     fn adopt(
         &self,

@@ -52,6 +52,9 @@ pub trait SharedJournal: Send + Sync + fmt::Debug {
 
     /// Entries from `from` on, in order, a bounded number. Empty: there are none.
     fn read(&self, from: u64) -> Result<Vec<SharedEntry>>;
+
+    /// Asks the nodes that overtake this one to let it append once. May be lost: it is asked again.
+    fn ask_for_way(&self) {}
 }
 
 /// An append that is under way.
@@ -247,6 +250,10 @@ impl Ledger for MirrorLedger {
             }
         }
         Ok(found)
+    }
+
+    fn ask_for_way(&self) {
+        self.shared.ask_for_way();
     }
 
     fn has_failed(&self) -> bool {

@@ -430,6 +430,10 @@ impl Storage for LedgerStorage {
         self.ledger.foreign(after)
     }
 
+    fn ask_for_way(&self) {
+        self.ledger.ask_for_way();
+    }
+
     fn damage(&self) -> Vec<DamageNote> {
         let damage = self.health.damage.lock().unwrap_or_else(PoisonError::into_inner);
         damage.iter().cloned().collect()

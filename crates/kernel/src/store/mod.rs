@@ -181,6 +181,9 @@ pub trait Storage: Send + Sync + fmt::Debug {
         Ok(Vec::new())
     }
 
+    /// Asks those who append before this store, again and again, to let it append once.
+    fn ask_for_way(&self) {}
+
     /// Damage that was met since the store was opened, and gone around.
     fn damage(&self) -> Vec<DamageNote> {
         Vec::new()

@@ -31,7 +31,7 @@ impl HeldJob {
                 let mut next = |request| run(request, &parts.next().unwrap_or_default());
                 requests.iter().map(&mut next).collect()
             }
-            Job::Replace(..) | Job::CatchUp(_) | Job::Close => {
+            Job::Replace(..) | Job::CatchUp(_) | Job::GiveWay | Job::Close => {
                 unreachable!("take_command hands out commands only")
             }
         };
@@ -56,7 +56,7 @@ impl HeldJob {
                 }
             }
             Job::Bulk(_, _, answer) => reply(&answer, each.collect()),
-            Job::Replace(..) | Job::CatchUp(_) | Job::Close => {}
+            Job::Replace(..) | Job::CatchUp(_) | Job::GiveWay | Job::Close => {}
         }
     }
 }

@@ -14,6 +14,7 @@
 mod catch_up;
 mod gate;
 mod held;
+mod way;
 mod work;
 
 use std::sync::Arc;
@@ -51,6 +52,8 @@ pub(crate) enum Job {
     Replace(Box<Remake>, SyncSender<Result<RebuildReport>>),
     /// Takes over what other nodes wrote. Answers with the size of the journal then.
     CatchUp(SyncSender<Result<u64>>),
+    /// Lets another node append before anything else is committed.
+    GiveWay,
     Close,
 }
 
@@ -130,6 +133,10 @@ impl WriterHandle {
 
     pub(crate) fn catch_up(&self) -> Result<u64> {
         self.ask(Job::CatchUp)?
+    }
+
+    pub(crate) fn give_way(&self) -> Result<()> {
+        self.queue.send(Job::GiveWay).map_err(|_| Error::Closed)
     }
 
     fn ask<T>(&self, job: impl FnOnce(SyncSender<T>) -> Job) -> Result<T> {

@@ -40,6 +40,8 @@ pub(crate) struct WriterThread {
     pub(super) poisoned: Arc<AtomicBool>,
     /// The size of the journal when entries of other nodes were last taken over.
     pub(super) taken_over_at: u64,
+    /// Appends in a row that another node overtook.
+    pub(super) overtaken: u32,
 }
 
 impl WriterThread {
@@ -49,8 +51,8 @@ impl WriterThread {
         side: Side,
         hooks: Hooks,
     ) -> WriterThread {
-        let (poisoned, taken_over_at) = (Arc::default(), 0);
-        WriterThread { actor, storage, scrubber, side, hooks, poisoned, taken_over_at }
+        let (poisoned, taken_over_at, overtaken) = (Arc::default(), 0, 0);
+        WriterThread { actor, storage, scrubber, side, hooks, poisoned, taken_over_at, overtaken }
     }
 
     /// True from the first failed commit on.
@@ -85,6 +87,7 @@ impl WriterThread {
                         reply(&answer, outcome);
                     }
                     Job::CatchUp(answer) => self.answer_catch_ups(vec![answer], false),
+                    Job::GiveWay => self.give_way(&mut waiting, jobs),
                     first => {
                         waiting.push_front(first);
                         appended |= self.commit_group(&mut waiting, &mut asked, jobs);
@@ -108,7 +111,7 @@ impl WriterThread {
         }
     }
 
-    fn size(&self) -> Result<u64> {
+    pub(super) fn size(&self) -> Result<u64> {
         let reader = self.storage.reader()?;
         Ok(View::new(&*reader, self.side).counters()?.size)
     }
@@ -127,7 +130,8 @@ impl WriterThread {
         let began = Instant::now();
         while matches!(outcome, Err(Error::Overtaken)) && began.elapsed() < OVERTAKEN_WAIT {
             let room = GROUP_COMMANDS_MAX.saturating_sub(waiting.len() + later.len());
-            later.extend(jobs.try_iter().take(room));
+            // Who is overtaken gives way to nobody.
+            later.extend(jobs.try_iter().take(room).filter(|job| !matches!(job, Job::GiveWay)));
             asked.extend(take_catch_ups(&mut later));
             let size = self.catch_up();
             asked.drain(..).for_each(|answer| reply(&answer, size.clone()));
@@ -174,6 +178,9 @@ impl WriterThread {
         match self.storage.commit(rows) {
             Ok(()) => {
                 self.hooks.committed();
+                if !rows.is_foreign() {
+                    self.overtaken = 0;
+                }
                 // What was committed is safe, but nobody can read it before the actor is reopened.
                 self.poisoned.fetch_or(self.storage.has_failed(), Ordering::AcqRel);
                 if self.storage.wants_rewrite() {
@@ -189,6 +196,7 @@ impl WriterThread {
             // A shared ledger says so before anything is written here: this state is still one that was true.
             Err(error @ (Error::Overtaken | Error::LedgerAway(_) | Error::OutcomeUnknown(_))) => {
                 self.hooks.aborted();
+                self.note_overtaken(&error);
                 Err(error)
             }
             Err(error) => {
@@ -299,7 +307,7 @@ fn gather(
 }
 
 /// Takes out whoever wants to know what other nodes wrote.
-fn take_catch_ups(waiting: &mut VecDeque<Job>) -> Vec<SyncSender<Result<u64>>> {
+pub(super) fn take_catch_ups(waiting: &mut VecDeque<Job>) -> Vec<SyncSender<Result<u64>>> {
     if !waiting.iter().any(|job| matches!(job, Job::CatchUp(_))) {
         return Vec::new();
     }
