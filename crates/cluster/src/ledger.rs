@@ -18,6 +18,7 @@ use proof::actor::ActorName;
 use tokio::runtime::Runtime;
 use tokio::sync::OnceCell;
 use tokio::time::timeout;
+use tokio_postgres::types::ToSql;
 
 use crate::checkpoints::{CheckpointPlace, Checkpoints};
 use crate::counters::{LedgerCounters, add};
@@ -305,23 +306,21 @@ impl AppendDraft {
     }
 
     async fn send(&self, to: &Connection) -> std::result::Result<i64, tokio_postgres::Error> {
-        let row = to
-            .client
-            .query_one(
-                &to.append,
-                &[
-                    &self.actor,
-                    &self.after,
-                    &self.last_entry,
-                    &self.seqs,
-                    &self.entries,
-                    &self.body_seqs,
-                    &self.bodies,
-                    &self.erased,
-                ],
-            )
-            .await?;
-        Ok(row.get(0))
+        let erases = !self.erased.is_empty();
+        let statement = if erases { &to.append_erasing } else { &to.append };
+        let mut values: Vec<&(dyn ToSql + Sync)> = vec![
+            &self.actor,
+            &self.after,
+            &self.last_entry,
+            &self.seqs,
+            &self.entries,
+            &self.body_seqs,
+            &self.bodies,
+        ];
+        if erases {
+            values.push(&self.erased);
+        }
+        Ok(to.client.query_one(statement, &values).await?.get(0))
     }
 }
 
@@ -350,11 +349,11 @@ impl SharedJournal for ActorJournal {
         });
         Box::new(DraftOnItsWay(told))
     }
+
     fn ask_for_way(&self) {
         add(&self.ledger.counters.ways_asked, 1);
         self.ledger.news.ask_for_way(self.actor.as_str());
     }
-
 
     fn read(&self, from: u64) -> kernel::Result<Vec<SharedEntry>> {
         let asked = self.ledger.read(self.actor.as_str(), to_sql(from), READ_ENTRIES_MAX);

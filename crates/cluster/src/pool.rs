@@ -18,7 +18,7 @@ use tokio_postgres::{Client, Row, Statement};
 use crate::counters::{LedgerCounters, add};
 use crate::error::{Error, FailureKind, Result, kind_of, text_of};
 use crate::settings::{CONNECT_WAIT, LedgerSettings, QUESTION_WAIT, STATEMENT_WAIT};
-use crate::tables::{APPEND, READ, VERSION};
+use crate::tables::{BY_KEY, READ, VERSION, append};
 use crate::tls::DatabaseTls;
 
 const BARRIER: &str = "INSERT INTO cortex.barrier (name, n) VALUES ($1, 1) \
@@ -43,6 +43,8 @@ pub(crate) type Values<'v> = [&'v (dyn ToSql + Sync)];
 pub(crate) struct Connection {
     pub(crate) client: Client,
     pub(crate) append: Statement,
+    /// The same for what erases.
+    pub(crate) append_erasing: Statement,
     pub(crate) read: Statement,
 }
 
@@ -115,9 +117,14 @@ impl Pool {
         let prepared = async {
             let client = connect_with(&self.settings, self.tls.clone()).await?;
             check_version(&client).await?;
-            let (append, read) = tokio::try_join!(client.prepare(APPEND), client.prepare(READ))
-                .map_err(|error| failed(&error))?;
-            let connection = Connection { client, append, read };
+            let (plain, erasing) = (append(false), append(true));
+            let prepared = tokio::try_join!(
+                client.prepare(&plain),
+                client.prepare(&erasing),
+                client.prepare(READ)
+            );
+            let (append, append_erasing, read) = prepared.map_err(|error| failed(&error))?;
+            let connection = Connection { client, append, append_erasing, read };
             let committed = connection.client.execute(BARRIER, &[&self.name]).await;
             committed.map_err(|error| failed(&error))?;
             Ok(connection)
@@ -269,7 +276,7 @@ async fn connect_with(settings: &LedgerSettings, tls: DatabaseTls) -> Result<Cli
     let prelude = format!(
         "SET statement_timeout = {limit}; \
          SELECT set_config('synchronous_commit', 'on', false) \
-         WHERE current_setting('synchronous_commit') IN ('off', 'local', 'remote_write')"
+         WHERE current_setting('synchronous_commit') IN ('off', 'local', 'remote_write'); {BY_KEY}"
     );
     let begun = timeout(STATEMENT_WAIT, client.batch_execute(&prelude)).await;
     begun

@@ -11,6 +11,7 @@ use serde_json::json;
 
 use super::node::{Asked, Line, Node, init};
 use super::postgres::{Server, is_installed};
+use super::service::{eventually, save};
 
 const CLIENTS: usize = 16;
 const ACTORS: usize = 64;
@@ -106,4 +107,33 @@ fn everything_acknowledged_under_load_is_there() {
     let gaps = "SELECT count(*) FROM (SELECT max(seq) - count(*) AS gap FROM cortex.journal GROUP BY actor) AS g \
                 WHERE gap <> 0";
     assert_eq!(server.sql_in("cortex", gaps).trim(), "0");
+}
+
+// cluster 19: a server that has not counted its rows yet may read every body of an actor for the last entry
+#[test]
+fn a_question_costs_the_database_what_is_new_and_not_what_there_is() {
+    const MEMORIES: usize = 150;
+    const QUESTIONS: u64 = 60;
+    if !is_installed() {
+        return;
+    }
+    let server = Server::start();
+    let token = init(&server.url());
+    let node = Node::start(&server.url(), &[]);
+    for n in 0..MEMORIES {
+        assert_eq!(save(&node, &token, None, &format!("memory {n}"), &[]).status, 201);
+    }
+    for _ in 0..QUESTIONS {
+        node.get(&token, "/api/observations?limit=1");
+    }
+    // The server tells a little later what it did.
+    let counted = |what: &str| -> u64 {
+        let sql = format!(
+            "SELECT coalesce(sum({what}), 0) FROM pg_stat_user_indexes WHERE relname LIKE 'body%'"
+        );
+        server.sql_in("cortex", &sql).trim().parse().unwrap()
+    };
+    eventually("it does not tell what it did", || counted("idx_scan") >= QUESTIONS);
+    let (looks, rows) = (counted("idx_scan"), counted("idx_tup_read"));
+    assert!(rows <= 3 * looks, "{rows} bodies were looked at in {looks} looks");
 }
