@@ -383,6 +383,12 @@ fn actors_move_into_the_ledger_and_out_with_the_same_roots() {
         let actor = one["actor"].as_str().unwrap();
         assert_eq!(one["root"], run(&other, &["root", "--actor", actor])["root"]);
     }
+    // What was interrupted after some actors goes on with the others.
+    std::fs::remove_dir_all(other.path().join("actors/ada")).unwrap();
+    let again = run(&other, &["ledger", "pull", "--ledger", &url]);
+    let moved = |actor| again.as_array().unwrap().iter().find(|one| one["actor"] == actor);
+    assert_eq!(moved("default").unwrap()["moved"], 0, "{again}");
+    assert_eq!(moved("ada").unwrap()["moved"], moved("ada").unwrap()["entries"], "{again}");
     let found = run(&other, &["search", "in the cluster", "--actor", "ada"]);
     assert!(found.to_string().contains("in the cluster"), "{found}");
     // A home with another past is refused and keeps what it has.

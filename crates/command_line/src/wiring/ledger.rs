@@ -190,10 +190,8 @@ pub fn pull(
             return Err(service::Error::missing("actor", &actor).into());
         }
         if service.home().has(&actor) {
-            let message = format!("this home has a memory of {actor} already");
-            return Err(Error::new(ErrorCode::Exists, Fault::Conflict, message)
-                .with_hint("pull into another home with --home DIR; nothing was changed")
-                .into());
+            moved.push(found_here(&service, &handle, &actor)?);
+            continue;
         }
         // Complete, it becomes the home's own by one rename; until then the next pull goes on with it.
         let stage = folder.join("ledger-pull").join(actor.as_str());
@@ -213,6 +211,32 @@ pub fn pull(
         moved.push(MovedActor { actor, entries, moved: entries, root });
     }
     Ok(moved)
+}
+
+/// What an earlier pull made of an actor, if this home has what the ledger has and nothing else. Its root was compared
+/// then; now the last entry is.
+fn found_here(
+    service: &Service,
+    handle: &LedgerHandle,
+    actor: &ActorName,
+) -> CommandResult<MovedActor> {
+    let own = service.home().actor(actor, SystemEnvironment.now()?)?;
+    let reading = own.read()?;
+    let entries = reading.view().counters()?.size;
+    let last = reading.view().entry_bytes(entries)?;
+    let there = handle.journal(actor).read(entries.max(1))?;
+    let is_same = match &*there {
+        [only] => only.seq == entries && Some(&only.entry) == last.as_ref(),
+        _ => false,
+    };
+    if !is_same {
+        let message = format!("this home has another memory of {actor} already");
+        return Err(Error::new(ErrorCode::Exists, Fault::Conflict, message)
+            .with_hint("pull into another home with --home DIR; nothing was changed")
+            .into());
+    }
+    let (actor, root) = (actor.to_string(), own.root()?.to_string());
+    Ok(MovedActor { actor, entries, moved: 0, root })
 }
 
 fn roots_differ(actor: &ActorName, here: &str, there: &str) -> Failure {
