@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::history::{Done, Event, longest_silence, problems};
+use super::history::{Done, Event, acknowledgements, longest_silence, problems};
 use super::node::{Asked, Node, Reply, ask, init};
-use super::postgres::{Server, is_installed};
+use super::postgres::{Psql, Server, is_installed};
 use super::proxy::Proxy;
 
 /// Set by `make test-cluster`; without it the run is short and has no standby.
@@ -19,6 +19,8 @@ const ACTORS: usize = 6;
 const CLIENTS: usize = 8;
 /// Memories that one read shows at most.
 const LISTED: usize = 50;
+/// Between two plain inserts.
+const PROBE_PAUSE: Duration = Duration::from_millis(200);
 /// How long a client tries to get one write acknowledged.
 const TRIES: usize = 40;
 
@@ -192,12 +194,29 @@ fn random_faults() {
         })
         .collect();
     let (began, mut chance) = (Instant::now(), Chance(seed));
+    // What the servers themselves acknowledge meanwhile tells what of a silence is theirs.
+    primary.sql("CREATE TABLE probe (n int)");
+    let probe = {
+        let (recorder, proxy, server) = (Arc::clone(&recorder), proxy.clone(), Psql::found());
+        std::thread::spawn(move || {
+            let mut done = Vec::new();
+            while !recorder.over.load(Ordering::Relaxed) {
+                if server.insert_at(proxy.target()) {
+                    done.push(Instant::now());
+                }
+                std::thread::sleep(PROBE_PAUSE);
+            }
+            done
+        })
+    };
     let mut faults = BTreeMap::<&str, u64>::new();
+    let mut times = Vec::new();
     while began.elapsed() < life {
         let pause =
             if minutes.is_some() { 1_000 + chance.below(3_000) } else { 500 + chance.below(1_000) };
         std::thread::sleep(Duration::from_millis(pause));
         let node = usize::try_from(chance.below(nodes.len() as u64)).unwrap();
+        let fault_began = Instant::now();
         let fault = match chance.below(if minutes.is_some() { 12 } else { 7 }) {
             0..=2 => {
                 nodes[node].kill();
@@ -243,6 +262,7 @@ fn random_faults() {
             },
         };
         *faults.entry(fault).or_default() += 1;
+        times.push((fault_began, fault));
     }
     proxy.cut_after(-1);
     recorder.over.store(true, Ordering::Relaxed);
@@ -286,10 +306,16 @@ fn random_faults() {
         number(reads)
     );
     eprintln!("| told to try again | {} |\n| no answer | {} |", number(busy), number(cut));
-    eprintln!(
-        "| longest time without an acknowledged write | {} ms |",
-        longest_silence(&events).as_millis()
-    );
+    let own = longest_silence(acknowledgements(&events));
+    let plain = longest_silence(probe.join().unwrap());
+    let ms = |silence: Option<(Instant, Duration)>| silence.map_or(0, |(_, time)| time.as_millis());
+    eprintln!("| longest time without an acknowledged write | {} ms |", ms(own));
+    eprintln!("| the same for inserts by psql, without nodes | {} ms |", ms(plain));
+    if let Some((from, time)) = own {
+        let within = times.iter().filter(|(at, _)| *at + PROBE_PAUSE >= from && *at < from + time);
+        let within: Vec<&str> = within.map(|(_, fault)| *fault).collect();
+        eprintln!("| faults within that time | {} |", within.join(", "));
+    }
     eprintln!("| lost, doubled, reordered, outdated, roots that differ | {} |", found.len());
     assert!(found.is_empty(), "{found:#?}");
     assert!(number(writes) > 0 && number(reads) > 0);

@@ -97,15 +97,17 @@ pub(crate) fn problems(actor: &str, events: &[Event], last: &BTreeMap<u64, Strin
     found
 }
 
-/// How long the longest time without an acknowledged write was.
-pub(crate) fn longest_silence(events: &[Event]) -> Duration {
-    let mut ends: Vec<Instant> = events
-        .iter()
-        .filter(|event| matches!(event.done, Done::Wrote { .. }))
-        .map(|event| event.ended)
-        .collect();
+/// When writes were acknowledged.
+pub(crate) fn acknowledgements(events: &[Event]) -> Vec<Instant> {
+    let wrote = events.iter().filter(|event| matches!(event.done, Done::Wrote { .. }));
+    wrote.map(|event| event.ended).collect()
+}
+
+/// The longest time between two acknowledgements: when it began, and how long it was.
+pub(crate) fn longest_silence(mut ends: Vec<Instant>) -> Option<(Instant, Duration)> {
     ends.sort();
-    ends.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or_default()
+    let silences = ends.windows(2).map(|pair| (pair[0], pair[1] - pair[0]));
+    silences.max_by_key(|(_, time)| *time)
 }
 
 mod tests {

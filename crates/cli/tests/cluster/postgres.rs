@@ -3,6 +3,7 @@
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
@@ -30,8 +31,22 @@ pub(crate) fn is_installed() -> bool {
     found
 }
 
+/// Ports that no system hands out by itself, and those of one process of tests.
+const PORTS: std::ops::Range<u16> = 10_000..30_000;
+const PORTS_OF_PROCESS: u32 = 128;
+
+/// A port for something that is started later, or again. Whoever asks the system for any port does not get it.
 pub(crate) fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    static TAKEN: AtomicU32 = AtomicU32::new(0);
+    let first = std::process::id().wrapping_mul(PORTS_OF_PROCESS);
+    for _ in PORTS {
+        let next = first.wrapping_add(TAKEN.fetch_add(1, Ordering::Relaxed));
+        let port = PORTS.start + u16::try_from(next % u32::from(PORTS.end - PORTS.start)).unwrap();
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
+    panic!("every port from {} to {} is taken", PORTS.start, PORTS.end);
 }
 
 /// A server, and the folder it lives in.
@@ -230,6 +245,25 @@ impl Server {
 
     pub(crate) fn url(&self) -> String {
         format!("postgres://cortex@127.0.0.1:{}/cortex", self.port)
+    }
+}
+
+/// A client of servers that come and go.
+#[derive(Debug)]
+pub(crate) struct Psql(PathBuf);
+
+impl Psql {
+    pub(crate) fn found() -> Psql {
+        Psql(programs().unwrap().join("psql"))
+    }
+
+    /// Inserts a row as any program would, into the server at a port. False: it was not acknowledged.
+    pub(crate) fn insert_at(&self, port: u16) -> bool {
+        let mut command = Command::new(&self.0);
+        command.args(["-h", "127.0.0.1", "-U", "cortex", "-d", "postgres", "-p"]);
+        command.arg(port.to_string()).args(["-qc", "INSERT INTO probe VALUES (1)"]);
+        command.env("PGCONNECT_TIMEOUT", "2").stdin(Stdio::null());
+        command.output().is_ok_and(|output| output.status.success())
     }
 }
 

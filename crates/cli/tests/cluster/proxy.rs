@@ -61,6 +61,11 @@ impl Proxy {
         }
     }
 
+    /// Where it leads.
+    pub(crate) fn target(&self) -> u16 {
+        self.state.to.load(Ordering::SeqCst)
+    }
+
     /// From now on leads to another server.
     pub(crate) fn point_at(&self, port: u16) {
         self.state.to.store(port, Ordering::SeqCst);
