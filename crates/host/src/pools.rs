@@ -23,7 +23,9 @@ pub const BLOCKING_THREADS: usize = 256;
 pub enum WorkKind {
     Read,
     Write,
-    /// What looks at everything, or waits for a model.
+    /// What looks at everything and computes all the while. A few of them take every processor.
+    Whole,
+    /// What may take long, and mostly waits: for a model, or for a program.
     Long,
     /// What goes on for as long as somebody reads it.
     Stream,
@@ -69,18 +71,18 @@ const WRITES: [&str; 33] = [
     "unrelate",
     "update",
 ];
-/// Operations that look at everything, or wait for a model.
-const LONG: [&str; 35] = [
+/// Operations that look at every byte of an actor.
+const WHOLE: [&str; 8] =
+    ["audit", "backup", "compact", "rebuild", "restore_backup", "salvage", "sweep", "verify"];
+/// Operations that may take long: they wait for a model or a program, or what they look at may be much.
+const LONG: [&str; 27] = [
     "admin",
     "admin_question",
-    "audit",
-    "backup",
     "bulletin",
     "change_many",
     "channel_branch",
     "channel_say",
     "channel_worker",
-    "compact",
     "diff",
     "memory_recall",
     "merge_projects",
@@ -96,22 +98,18 @@ const LONG: [&str; 35] = [
     "past_restore",
     "past_work",
     "prove_claim",
-    "rebuild",
-    "restore_backup",
-    "salvage",
     "since_root",
-    "sweep",
     "talent_run",
     "tool_ask",
     "tool_use",
-    "verify",
     "verify_proof",
 ];
 
 impl WorkKind {
-    const ALL: [WorkKind; 6] = [
+    const ALL: [WorkKind; 7] = [
         WorkKind::Read,
         WorkKind::Write,
+        WorkKind::Whole,
         WorkKind::Long,
         WorkKind::Stream,
         WorkKind::Command,
@@ -122,6 +120,8 @@ impl WorkKind {
     pub fn of(operation: &str) -> WorkKind {
         if WRITES.contains(&operation) {
             WorkKind::Write
+        } else if WHOLE.contains(&operation) {
+            WorkKind::Whole
         } else if LONG.contains(&operation) {
             WorkKind::Long
         } else {
@@ -132,6 +132,7 @@ impl WorkKind {
     const fn places(self) -> usize {
         match self {
             WorkKind::Read | WorkKind::Write | WorkKind::Tool => 32,
+            WorkKind::Whole => 3,
             WorkKind::Long => 24,
             WorkKind::Stream => 8,
             WorkKind::Command => 64,
@@ -142,6 +143,7 @@ impl WorkKind {
         match self {
             WorkKind::Read => "reading",
             WorkKind::Write => "writing",
+            WorkKind::Whole => "looks at everything",
             WorkKind::Long => "long work",
             WorkKind::Stream => "streams",
             WorkKind::Command => "commands",
@@ -153,7 +155,11 @@ impl WorkKind {
     pub fn limit(self) -> Duration {
         match self {
             WorkKind::Read | WorkKind::Write => SHORT_LIMIT,
-            WorkKind::Long | WorkKind::Stream | WorkKind::Command | WorkKind::Tool => LONG_LIMIT,
+            WorkKind::Whole
+            | WorkKind::Long
+            | WorkKind::Stream
+            | WorkKind::Command
+            | WorkKind::Tool => LONG_LIMIT,
         }
     }
 }
@@ -232,14 +238,13 @@ mod tests {
     fn the_kinds_together_leave_threads_for_the_daemon_itself() {
         let places: usize = WorkKind::ALL.iter().map(|kind| kind.places()).sum();
         assert!(places + 32 <= BLOCKING_THREADS, "{places}");
-        for name in WRITES.iter().chain(&LONG) {
+        for name in WRITES.iter().chain(&WHOLE).chain(&LONG) {
             assert!(api::operation::NAMES.contains(name), "{name}");
         }
         // F9: what takes as long as the store is large, or as another's program likes, takes no place of readers.
-        for name in ["verify", "rebuild", "backup", "salvage", "compact", "audit", "tool_use"] {
-            assert_eq!(WorkKind::of(name), WorkKind::Long, "{name}");
-        }
-        assert!(WRITES.iter().all(|name| !LONG.contains(name)));
+        assert_eq!(WorkKind::of("tool_use"), WorkKind::Long);
+        assert!(WHOLE.iter().all(|name| WorkKind::of(name) == WorkKind::Whole));
+        assert!(WRITES.iter().all(|name| !LONG.contains(name) && !WHOLE.contains(name)));
     }
 
     // F9

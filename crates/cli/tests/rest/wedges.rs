@@ -82,6 +82,22 @@ fn exports_that_nobody_reads_stop_nobody() {
 
 // F9
 #[test]
+fn looks_at_everything_stop_nobody() {
+    let daemon = Daemon::start(&[]);
+    let text = "many words that somebody has to look at ".repeat(6_000);
+    for number in 0..24 {
+        let body =
+            json!({"title": format!("long {number}"), "content": format!("{number} {text}")});
+        assert_eq!(daemon.post("/api/observations", &body).status, 201);
+    }
+    let request = format!("GET /api/audit HTTP/1.1\r\nHost: localhost\r\n{}\r\n", daemon.owner());
+    let unread = begun(&daemon, 60, &request);
+    others_are_served(&daemon, "audits");
+    drop(unread);
+}
+
+// F9
+#[test]
 fn half_requests_stop_nobody_even_where_files_are_few() {
     const FILES: u64 = 1_024;
     const HALVES: u64 = 1_008;
