@@ -179,18 +179,50 @@ fn inside(line: &str, result: &mut String) {
     result.push_str(&line[from..]);
 }
 
-/// A letter of full width as the one it stands for.
-fn narrow(c: char) -> char {
+/// Letters that look like those of names: a model reads both as the same word.
+const LOOKALIKES: &[(&str, &str)] = &[
+    ("асеһіјкӏморԛѕтѵԝухԁь", "acehijklmopqstvwyxdb"),
+    ("АВСЕНІЈКМОРЅТХУԜ", "ABCEHIJKMOPSTXYW"),
+    ("αεικνορτυ", "aeiknoptu"),
+    ("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "ABEZHIKMNOPTYX"),
+    ("ıſ", "is"),
+];
+
+/// What is compared: signs above and below letters are left out, and look-alikes are the letter they look like.
+fn read_as(text: &str) -> impl Iterator<Item = char> {
+    text.chars()
+        .filter(|c| !matches!(c, '\u{300}'..='\u{36f}' | '\u{20d0}'..='\u{20ef}'))
+        .map(letter)
+}
+
+fn letter(c: char) -> char {
+    let code = u32::from(c);
+    let of = |first: char, n: u32| char::from_u32(u32::from(first) + n).unwrap_or(c);
     match c {
-        '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xff01 + 0x21).unwrap_or(c),
+        _ if c.is_ascii() => c,
+        // Of full width.
+        '\u{ff01}'..='\u{ff5e}' => of('!', code - 0xff01),
         '﹥' => '>',
-        _ => c,
+        '꞉' | '∶' | '︰' | '﹕' => ':',
+        // Bold, italic, script and other faces of mathematics: 26 large ones, then 26 small ones.
+        '\u{1d400}'..='\u{1d6a3}' => match (code - 0x1d400) % 52 {
+            n @ ..26 => of('A', n),
+            n => of('a', n - 26),
+        },
+        'ⓐ'..='ⓩ' => of('a', code - u32::from('ⓐ')),
+        'Ⓐ'..='Ⓩ' => of('A', code - u32::from('Ⓐ')),
+        _ => {
+            let found = LOOKALIKES.iter().find_map(|(theirs, ours)| {
+                theirs.chars().zip(ours.chars()).find(|(theirs, _)| *theirs == c)
+            });
+            found.map_or(c, |(_, ours)| ours)
+        }
     }
 }
 
 /// What stands behind a `<`: an element that agents know, or a token such as `|im_start|`.
 fn opens_element(behind: &str) -> bool {
-    let mut rest = behind.chars().map(narrow).peekable();
+    let mut rest = read_as(behind).peekable();
     if rest.next_if_eq(&'|').is_some() {
         return closes_token(rest);
     }
@@ -237,21 +269,18 @@ fn closes_token(rest: impl Iterator<Item = char>) -> bool {
 }
 
 fn opens_bracketed(behind: &str) -> bool {
-    let name: String = behind
-        .chars()
-        .map(narrow)
+    let name: String = read_as(behind)
         .take(NAME_CHARS_MAX)
         .take_while(|c| c.is_ascii_uppercase() || matches!(c, '_' | '/'))
         .collect();
-    let closed = behind.chars().map(narrow).nth(name.len()) == Some(']');
+    let closed = read_as(behind).nth(name.len()) == Some(']');
     closed && BRACKETED.binary_search(&name.trim_start_matches('/')).is_ok()
 }
 
 /// A line that would begin a turn, a section or a quotation of ours.
 fn begins_structure(line: &str) -> bool {
     let line = line.trim_start();
-    let mut first = line.chars().map(narrow);
-    match first.next() {
+    match read_as(line).next() {
         Some('#') => is_own_heading(line),
         Some('-' | '>') => DIVIDERS.iter().any(|divider| begins_with(line, divider)),
         Some(_) => names_role(line),
@@ -264,6 +293,7 @@ fn begins_with(line: &str, start: &str) -> bool {
 }
 
 fn is_own_heading(line: &str) -> bool {
+    let line: String = read_as(line).collect();
     let title = line.trim_start_matches('#');
     if !title.starts_with(char::is_whitespace) {
         return false;
@@ -282,17 +312,13 @@ fn names_role(line: &str) -> bool {
     let line = line.trim_start_matches(is_mark);
     let bracketed = line.starts_with('[');
     let line = line.trim_start_matches('[');
-    let word: String = line
-        .chars()
-        .map(narrow)
-        .take(NAME_CHARS_MAX)
-        .take_while(char::is_ascii_alphabetic)
-        .collect();
+    let word: String =
+        read_as(line).take(NAME_CHARS_MAX).take_while(char::is_ascii_alphabetic).collect();
     if ROLES.binary_search(&word.as_str()).is_err() {
         return false;
     }
-    let mut behind = line.chars().map(narrow).skip(word.len());
-    match behind.find(|c| !is_mark(*c) && *c != ' ') {
+    let mut behind = read_as(line).skip(word.len());
+    match behind.find(|c| !is_mark(*c) && !c.is_whitespace()) {
         Some(':') => true,
         Some(']') => bracketed,
         _ => false,
@@ -309,5 +335,7 @@ mod tests {
             assert!(list.is_sorted(), "{list:?}");
         }
         assert!(ELEMENTS.iter().all(|name| name.len() < NAME_CHARS_MAX));
+        let pairs = LOOKALIKES.iter();
+        assert!(pairs.into_iter().all(|(a, b)| a.chars().count() == b.chars().count()));
     }
 }
