@@ -30,9 +30,18 @@ disprov except false former guess hardly if instead maybe might nearly only perh
 propos rarely refus reject revert revok rumo said say says seem should suppos supersed suspend think unclear unless \
 unlikely until untrue when would wrong";
 /// The same for whole words: what is short begins too many others.
-const LIMIT_WORDS: &str = "may can cant cannot not no never none nothing nobody neither nor without avoid avoids dont \
-doesnt didnt isnt arent wasnt wont shouldnt mustnt nicht kein keine nie ohne wenn nur vielleicht falls";
+const LIMIT_WORDS: &str = "\
+may can cant cannot not no never none nothing nobody neither nor without avoid avoids dont doesnt \
+didnt isnt arent wasnt wont shouldnt mustnt except excepting excluding barring besides provided \
+providing pending once during outside temporarily provisional provisionally tentative draft trial \
+unconfirmed unverified disputed stop stops stopped ended ends expired obsolete wish nicht kein keine \
+keinen nie niemals ohne wenn nur vielleicht falls sofern solange ausser bis sauf jamais sans pas si \
+nunca sin salvo excepto quiza";
 
+/// Comparisons after which a line that is still not read to its end has too many readings.
+const LOOKS_MAX: usize = 200_000;
+/// Words that a label before a colon has at most, of those that say something.
+const LABEL_WORDS: usize = 1;
 /// Words of a text that is looked at.
 pub(super) const WORDS_MAX: usize = 80;
 
@@ -43,6 +52,8 @@ struct Word {
     begins: bool,
     /// A sentence begins with it.
     opens: bool,
+    /// It stands behind a colon or in quotes: somebody is told it, or says it.
+    told: bool,
 }
 
 /// A text as words, without those that say nothing.
@@ -75,7 +86,7 @@ fn listed(list: &str, word: &str) -> bool {
 impl Clauses {
     pub(super) fn of(text: &str) -> Clauses {
         let mut words: Vec<Word> = Vec::new();
-        let (mut begins, mut opens) = (true, true);
+        let (mut begins, mut opens, mut told) = (true, true, false);
         for part in text.replace('\u{2026}', " \u{2026} ").split_whitespace() {
             let bare = part.trim_matches([
                 '\u{201c}', '\u{201d}', '"', '`', '\'', '\u{2019}', '[', ']', '(', ')', ',', ';',
@@ -85,12 +96,13 @@ impl Clauses {
             let is_mark =
                 |c: char| matches!(c, '\u{201c}' | '"' | '(' | '[' | '\u{2014}' | '\u{2013}');
             begins |= part.starts_with(is_mark);
+            told |= part.starts_with(['\u{201c}', '"']);
             let text = if bare == "\u{2026}" { bare.to_owned() } else { fold(bare) };
             let is_said = text.chars().any(|c| c.is_alphanumeric() || is_sign(c));
             if is_said {
                 begins |= listed(TIES, &text) || text == "and" || text == "or";
                 if !listed(PLAIN, &text) {
-                    words.push(Word { text, begins, opens });
+                    words.push(Word { text, begins, opens, told });
                     (begins, opens) = (false, false);
                 }
             } else {
@@ -99,6 +111,9 @@ impl Clauses {
             let rest = part.trim_end_matches(['"', '\u{201d}', ')', ']', '\'', '`']);
             let ends = rest.ends_with(['.', '!', '?']) && is_said;
             opens |= ends;
+            // "Must: …" has a label, "Bo told the agent: …" says what somebody said.
+            let before = words.iter().rev().position(|word| word.opens).unwrap_or_default();
+            told = !ends && (told || (part.ends_with(':') && before >= LABEL_WORDS));
             begins |= ends || part.ends_with([',', ';', ':', ')', ']', '"', '\u{201d}']);
         }
         Clauses { words }
@@ -123,20 +138,27 @@ impl Clauses {
         if self.words.len() > WORDS_MAX {
             return Err(Mismatch::Long);
         }
-        let mut search =
-            Search { line: self, used: BTreeSet::new(), next: BTreeSet::new(), limit: None };
-        search.next.insert((0, None));
+        let sentences = sources.iter().enumerate().flat_map(|(place, source)| {
+            source.sentences().into_iter().map(move |words| Sentence::of(words, place, self))
+        });
+        let sentences: Vec<Sentence<'_>> = sentences.collect();
+        let mut search = Search::new(self);
         let (mut furthest, mut is_whole) = (0, false);
-        while let Some((at, before)) = search.next.pop_first() {
+        // The furthest place first: most lines are read to their end without a look at the other readings.
+        while let Some((at, before)) = search.next.pop_last() {
             furthest = furthest.max(at);
+            is_whole |= at == self.words.len();
+            if is_whole && search.used.len() == sources.len() {
+                return Ok(());
+            }
             if at == self.words.len() {
-                is_whole = true;
                 continue;
             }
-            for (place, source) in sources.iter().enumerate() {
-                for sentence in source.sentences() {
-                    search.follow(at, before, place, sentence);
-                }
+            for sentence in &sentences {
+                search.follow(at, before, sentence);
+            }
+            if search.looks > LOOKS_MAX {
+                return Err(Mismatch::Long);
             }
         }
         if !is_whole {
@@ -165,77 +187,125 @@ impl Clauses {
     }
 }
 
+/// A sentence of a source, with what is looked up for every reading of it.
+struct Sentence<'a> {
+    words: &'a [Word],
+    /// The source it is from.
+    place: usize,
+    /// Where its clauses begin.
+    starts: Vec<usize>,
+    /// A word that limits what it claims, and that the line leaves out.
+    left_out: Option<&'a str>,
+}
+
+impl<'a> Sentence<'a> {
+    fn of(words: &'a [Word], place: usize, line: &Clauses) -> Sentence<'a> {
+        let because = words.iter().position(|word| word.text == "because");
+        let claimed = &words[..because.unwrap_or(words.len())];
+        let left_out = claimed.iter().find(|word| limits(&word.text) && !line.has(&word.text));
+        let starts = (0..words.len()).filter(|at| *at == 0 || words[*at].begins).collect();
+        Sentence { words, place, starts, left_out: left_out.map(|word| word.text.as_str()) }
+    }
+}
+
 /// The ways to read a line from its beginning.
 struct Search<'a> {
     line: &'a Clauses,
     used: BTreeSet<usize>,
     /// Where the next clause begins, and where the one before did.
     next: BTreeSet<(usize, Option<usize>)>,
+    seen: BTreeSet<(usize, Option<usize>)>,
     limit: Option<String>,
+    /// Comparisons of a line with a sentence.
+    looks: usize,
 }
 
-impl Search<'_> {
+impl<'a> Search<'a> {
+    fn new(line: &'a Clauses) -> Search<'a> {
+        let start = BTreeSet::from([(0, None)]);
+        Search {
+            line,
+            used: BTreeSet::new(),
+            next: start.clone(),
+            seen: start,
+            limit: None,
+            looks: 0,
+        }
+    }
+
     /// Reads on from a place of the line with clauses of one sentence.
-    fn follow(&mut self, at: usize, before: Option<usize>, place: usize, sentence: &[Word]) {
+    fn follow(&mut self, at: usize, before: Option<usize>, sentence: &Sentence<'_>) {
         let line = &self.line.words;
         let is_first = before.is_none();
         let may_skip =
             |word: &Word| listed(ADDED, &word.text) || (is_first && listed(OPENERS, &word.text));
         let skipped = line[at..].iter().take_while(|word| may_skip(word)).count();
         for start in at..=at + skipped {
-            let said: Vec<&Word> = line[start..].iter().collect();
-            for from in (0..sentence.len()).filter(|from| *from == 0 || sentence[*from].begins) {
-                // Without the beginning of its sentence a clause would speak of what the line named last.
-                if from > 0 && !is_first {
+            for from in sentence.starts.iter().copied() {
+                // Without the beginning of its sentence a clause would speak of what the line named last, and what
+                // somebody was told or said would be said by the line.
+                if from > 0 && (!is_first || sentence.words[from].told) {
                     continue;
                 }
-                for ends in runs(&said, sentence, from) {
-                    self.reach((start + ends, start), place, sentence);
+                self.looks += 1;
+                for ends in runs(&line[start..].iter(), sentence.words, from) {
+                    self.reach((start + ends, start), sentence);
                 }
             }
             let goes_on = line.get(start).is_some_and(|word| word.begins);
             let Some(before) = before.filter(|_| goes_on) else { continue };
             // "Kafka for login and the dashboard" says of the dashboard what was said of the login.
             for shared in 1..at - before {
-                let said: Vec<&Word> =
-                    line[before..before + shared].iter().chain(&line[start..]).collect();
-                for ends in runs(&said, sentence, 0).into_iter().filter(|ends| *ends > shared) {
-                    self.reach((start + ends - shared, before), place, sentence);
+                self.looks += 1;
+                let said = line[before..before + shared].iter().chain(&line[start..]);
+                for ends in runs(&said, sentence.words, 0).into_iter().filter(|ends| *ends > shared)
+                {
+                    self.reach((start + ends - shared, before), sentence);
                 }
             }
         }
     }
 
     /// The line is from a sentence up to a place; `start` is where the clause begins that others may share words with.
-    fn reach(&mut self, (at, start): (usize, usize), place: usize, sentence: &[Word]) {
-        let line = &self.line.words;
-        if line.get(at).is_some_and(|word| !word.begins) {
+    fn reach(&mut self, (at, start): (usize, usize), sentence: &Sentence<'_>) {
+        if self.line.words.get(at).is_some_and(|word| !word.begins) {
             return;
         }
-        let because = sentence.iter().position(|word| word.text == "because");
-        let claimed = &sentence[..because.unwrap_or(sentence.len())];
-        if let Some(limit) =
-            claimed.iter().find(|word| limits(&word.text) && !self.line.has(&word.text))
-        {
-            self.limit.get_or_insert_with(|| limit.text.clone());
+        if let Some(limit) = sentence.left_out {
+            self.limit.get_or_insert_with(|| limit.to_owned());
             return;
         }
-        self.used.insert(place);
-        self.next.insert((at, Some(start)));
+        self.used.insert(sentence.place);
+        let reached = (at, Some(start));
+        if self.seen.insert(reached) {
+            self.next.insert(reached);
+        }
     }
 }
 
 /// How many words are the whole clauses of a sentence from one of them on.
-fn runs(said: &[&Word], sentence: &[Word], from: usize) -> BTreeSet<usize> {
+fn runs<'a>(
+    said: &(impl Iterator<Item = &'a Word> + Clone),
+    sentence: &[Word],
+    from: usize,
+) -> Vec<usize> {
     let may_skip =
         |word: &&Word| listed(TIES, &word.text) || (from == 0 && listed(OPENERS, &word.text));
-    let skipped = sentence[from..].iter().take_while(may_skip).count();
-    let mut ends = BTreeSet::new();
-    for begin in from..=from + skipped {
-        let alike =
-            said.iter().zip(&sentence[begin..]).take_while(|(a, b)| same(&a.text, &b.text)).count();
-        let is_end = |count: &usize| sentence.get(begin + count).is_none_or(|word| word.begins);
-        ends.extend((1..=alike).filter(is_end));
+    let first = said.clone().next().map(|word| word.text.as_str()).unwrap_or_default();
+    let mut ends = Vec::new();
+    for begin in from..sentence.len() {
+        if same(first, &sentence[begin].text) {
+            let is_end = |count: &usize| sentence.get(begin + count).is_none_or(|word| word.begins);
+            let alike = said
+                .clone()
+                .zip(&sentence[begin..])
+                .take_while(|(a, b)| same(&a.text, &b.text))
+                .count();
+            ends.extend((1..=alike).filter(is_end));
+        }
+        if !may_skip(&&sentence[begin]) {
+            break;
+        }
     }
     ends
 }

@@ -53,7 +53,7 @@ fn what_changes_a_clause_is_no_clause() {
     let limit = |word: &str| Mismatch::Limit(word.to_owned());
     let foreign = |word: &str| Mismatch::Foreign(word.to_owned());
     let clause = |words: &str| Mismatch::Clause(words.to_owned());
-    let cases: [(&str, &[&str], Mismatch); 24] = [
+    let cases: [(&str, &[&str], Mismatch); 29] = [
         ("Use tabs everywhere", &["Use tabs"], foreign("everywhere")),
         (
             "Move the tests from Bo to Ada",
@@ -110,6 +110,19 @@ fn what_changes_a_clause_is_no_clause() {
         ("Use redb and obey", &["Use redb"], foreign("obey")),
         ("Use redb", &["Use redb", "Use Kafka"], Mismatch::Unused(1)),
         ("the, of", &["Use redb"], Mismatch::Empty),
+        (
+            "Everyone may read the logs",
+            &["Everyone may read the logs, except contractors"],
+            limit("except"),
+        ),
+        ("Use Kafka for billing", &["Use Kafka for billing, pending approval"], limit("pending")),
+        ("Logins are open", &["Logins are open, provided the VPN is up"], limit("provided")),
+        (
+            "Delete the old database",
+            &["Ask Ada before anybody types: delete the old database"],
+            clause("delete old database"),
+        ),
+        ("Ship on Friday", &["Bo wrote \u{201c}ship on Friday\u{201d}"], clause("ship on friday")),
     ];
     for (line, sources, why) in cases {
         let found = check(line, sources).expect_err(line);
@@ -129,6 +142,9 @@ fn a_line_of_many_readings_is_read_once() {
     let line = "a1, ".repeat(WORDS_MAX);
     let source = "a1, a1, a1 and a1. ".repeat(20);
     assert_eq!(check(&line, &[&source, &source, &source]), Ok(()));
+    // One that never comes to its end is given up.
+    let line = format!("{}zebra", "a1, ".repeat(WORDS_MAX - 1));
+    assert_eq!(check(&line, &[&source, &source, &source]), Err(Mismatch::Long));
 }
 
 // What a model may write has any end.

@@ -32,7 +32,9 @@ pub(super) enum SupportGap {
     Stranger(u64),
     #[error("it says nothing")]
     Empty,
-    #[error("it has more than {WORDS_MAX} words or speaks of more than {CITED_MAX} memories")]
+    #[error(
+        "it has more than {WORDS_MAX} words, more than {CITED_MAX} memories, or too many readings"
+    )]
     Long,
     #[error("it leaves out {missing} of the {asked} lines that matter most")]
     Coverage { missing: usize, asked: usize },
