@@ -1,10 +1,11 @@
 //! The days on which an actor was active: somebody wrote, asked, opened or changed something.
 //!
 //! Memories age by these days and by no others, so that a holiday or an import ages nothing. What the mind, the runner
-//! and talents do by themselves is no activity. What must stay true: the days are a function of the journal, however
-//! often and at whatever moments it was followed.
+//! and talents do by themselves is no activity; what somebody says to a talent is, and stands in the journal beside
+//! it. What must stay true: the days are a function of the journal, however often and at whatever moments it was
+//! followed.
 
-use kernel::journal::{Entry, EntryKind};
+use kernel::journal::{Entry, EntryKind, Payload};
 use kernel::memory::Millis;
 use kernel::salience::DAY_MS;
 use kernel::store::View;
@@ -16,6 +17,8 @@ use crate::proposal::BY;
 /// Days that are kept; a hundred years. The oldest make room.
 pub const DAYS_MAX: usize = 36_600;
 
+/// How keys begin under which the tools of a talent write, whatever its name is.
+pub const TALENT_KEYS: &str = "talent-";
 /// Names under which Cortex writes by itself.
 const BY_ITSELF: [&str; 3] = [BY, "runner", "talent"];
 
@@ -80,12 +83,28 @@ impl ActiveDays {
 }
 
 fn is_activity(entry: &Entry) -> bool {
-    let by_itself = entry.run.is_some() || BY_ITSELF.contains(&entry.by.as_str());
+    let by_itself =
+        entry.run.is_some() || BY_ITSELF.contains(&entry.by.as_str()) || is_talents(entry);
     let kept_up = matches!(
         entry.kind,
         EntryKind::MindRun | EntryKind::Snapshot | EntryKind::Migration | EntryKind::LearnWeights
     );
     !by_itself && !kept_up
+}
+
+/// Written by the tools of a talent, or about the session that such a run has for itself.
+fn is_talents(entry: &Entry) -> bool {
+    let by_key = entry.idempotency.as_ref().is_some_and(|it| it.key.starts_with(TALENT_KEYS));
+    let of_session = matches!(entry.kind, EntryKind::SessionStart | EntryKind::SessionEnd);
+    by_key || (of_session && entry.payload().is_ok_and(|payload| is_own_session(&payload)))
+}
+
+fn is_own_session(payload: &Payload) -> bool {
+    match payload {
+        Payload::SessionStart(start) => start.session.starts_with(TALENT_KEYS),
+        Payload::SessionEnd(end) => end.session.starts_with(TALENT_KEYS),
+        _ => false,
+    }
 }
 
 /// The first entry from `low` on whose time is in `day` or later; `size + 1` if there is none. Times of the journal

@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::service::{Service, Turn};
-use crate::support::{Home, Ran};
+use crate::support::{Home, Ran, until};
 
 fn talent(home: &Home, name: &str, text: &str) {
     let folder = home.path().join("talent");
@@ -444,4 +444,36 @@ fn facets_and_the_chronicle_make_a_day_that_can_be_planned() {
     assert!(one.contains("daily_brief") && one.ends_with("1 run would be started\n"), "{one}");
     home.run(&["think", "--dry-run", "--day", "20250109", "--facet", "nobody"]).ends(3);
     home.run(&["think", "--dry-run", "--day", "2025-01-09"]).ends(2);
+}
+
+// T21: what is saved starts the talent that listens for it, once, and nobody has opened the memory by that
+#[test]
+fn a_save_starts_the_talent_that_listens_for_it() {
+    let home = Home::new();
+    talent(
+        &home,
+        "listener",
+        "{\n\"tools\": [\"memory_recall\"],\n\
+         \"on\": {\"event\": \"memory.saved\", \"kind\": \"decision\", \"project\": \"web\"}\n}\nComment on it.",
+    );
+    let service = Service::start(&[Turn::Says("Noted."), Turn::Says("Twice.")]);
+    service.serve(&home);
+    let daemon = serve(&home);
+    // What was there before anybody listened would start nothing.
+    until("the daemon listens", || home.path().join("run/triggers.json").exists());
+    let save = |title: &str, project: &str, kind: &str| {
+        home.save(&[title, title, "--type", kind, "--project", project])
+    };
+    save("Use spaces", "other", "decision");
+    save("Tabs are wide", "web", "discovery");
+    let id = save("Use tabs", "web", "decision");
+    until("the talent has run", || {
+        home.run(&["talent", "log", "listener", "--json"]).ok().json()["total"] == 1
+    });
+    let asked = service.asked();
+    assert_eq!(asked.len(), 1, "{asked:?}");
+    assert!(asked[0]["messages"].to_string().contains(&format!("[#{id}]")), "{asked:?}");
+    drop(daemon);
+    let memory = home.run(&["score", &id.to_string(), "--json"]).ok().json();
+    assert_eq!(memory["access_count"], 0, "{memory}");
 }

@@ -11,6 +11,7 @@ use api::{Error, ErrorCode, Result};
 use client::connection::DaemonClient;
 use client::place::DaemonPlace;
 use client::protocol::encode;
+use mind::active_days::TALENT_KEYS;
 use service::{Caller, Service, config, renewal};
 
 use host::Host;
@@ -62,7 +63,7 @@ impl MemoryHandle {
         by.clone_into(&mut caller.by);
         let mut key = [0; 16];
         caller.environment.fill(&mut key)?;
-        caller.idempotency_key = Some(format!("talent-{}", encode(&key)));
+        caller.idempotency_key = Some(format!("{TALENT_KEYS}{}", encode(&key)));
         let until = Instant::now() + self.place.patience;
         loop {
             if let Some(mut client) = DaemonClient::connect(&self.place)? {

@@ -228,7 +228,8 @@ fn told(
             Some((MemoryEvent::SessionEnd, text("project"), String::new(), Vec::new(), said))
         }
         "write" => {
-            let request = GetRequest { id: entry.seq, ..GetRequest::default() };
+            // Nobody has opened it by that, or no captured memory would ever fade where a talent listens.
+            let request = GetRequest { id: entry.seq, quiet: true, ..GetRequest::default() };
             // One that was erased meanwhile starts nothing.
             let memory = host.service.get(caller, request).ok()?;
             let value = serde_json::to_value(&memory).ok()?;

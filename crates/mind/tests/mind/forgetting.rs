@@ -236,6 +236,24 @@ fn a_new_rule_waits_until_it_was_announced() {
     assert_eq!(hidden(&cortex, &[one]), [one]);
 }
 
+// T2: a talent that saves every night while nobody is there ages nothing
+#[test]
+fn what_talents_do_by_themselves_makes_no_day() {
+    let cortex = open(&Disk::new());
+    save(&cortex, day(0), captured(1, "The build took nine minutes"));
+    let days = || {
+        let reading = cortex.read().unwrap();
+        ActiveDays::of(&reading.view()).unwrap().until(day(9))
+    };
+    let of_talent =
+        |at| Stamp { idempotency_key: Some("talent-0f2a".into()), ..Stamp::new(at, "night_watch") };
+    let draft = of(MemoryType::Fact, 2, "The night was quiet");
+    cortex.write(of_talent(day(3)), draft).unwrap();
+    assert_eq!(days(), 1, "only the day on which somebody saved");
+    save(&cortex, day(4), of(MemoryType::Fact, 3, "Ada is back"));
+    assert_eq!(days(), 2);
+}
+
 #[test]
 fn every_preset_has_a_name() {
     for preset in Preset::ALL {

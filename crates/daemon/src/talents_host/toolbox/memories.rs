@@ -14,6 +14,7 @@ use api::read::{GetAnswer, GetRequest};
 use api::save::SaveRequest;
 use api::search::{HitView, SearchRequest};
 use api::session::SessionEndRequest;
+use mind::active_days::TALENT_KEYS;
 use runs::process::{ToolAnswer, ToolScene};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -218,7 +219,7 @@ impl MemoryTools {
         // What was said to its owner alone stays with the owner.
         let private = scene.channel.is_some() && !self.is_shared(scene).await?;
         // A session of its own: what a run saves belongs together, and not to whoever happens to work now.
-        let session = format!("talent-{}-{}", scene.talent, scene.use_id);
+        let session = format!("{TALENT_KEYS}{}-{}", scene.talent, scene.use_id);
         let request = SaveRequest {
             title: args.title,
             content: args.content,

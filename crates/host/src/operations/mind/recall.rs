@@ -50,7 +50,8 @@ impl Host {
         };
         let found = recall(&reading, &audience, &asked, &fading, caller.now()?)?;
         let used: Vec<_> = found.memories.iter().map(RecallHit::id).collect();
-        self.service.note_opened(caller, &used)?;
+        // What stands in a list is shown. Whoever wants one of them whole opens it.
+        self.service.note_shown(caller, &used)?;
         Ok(MemoryRecallAnswer {
             memories: found.memories.iter().map(view).collect(),
             found: found.found,
