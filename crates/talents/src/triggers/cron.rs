@@ -1,9 +1,9 @@
 //! Times of the clock in five fields: minute, hour, day of the month, month, day of the week.
 //!
-//! A field is `*`, a number, a range `a-b`, a list `a,b`, each with an optional step `/n`; months and days of the week
-//! also by their first three letters; Sunday is 0 and 7. As in cron, a day fits if either of its two fields does, where
-//! both are given. What must stay true: the next time is later than the one asked about, and over a change of the
-//! clocks each named time comes at most once.
+//! Or a name for them, such as `@daily`. A field is `*`, a number, a range `a-b`, a list `a,b`, each with an optional
+//! step `/n`; months and days of the week also by their first three letters; Sunday is 0 and 7. As in cron, a day fits
+//! if either of its two fields does, where both are given. What must stay true: the next time is later than the one
+//! asked about, and over a change of the clocks each named time comes at most once.
 
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -14,6 +14,17 @@ const DAYS_AHEAD: u32 = 366 * 9;
 const MONTHS: [&str; 12] =
     ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 const WEEKDAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
+
+/// Times that have a name.
+const NAMED: [(&str, &str); 7] = [
+    ("@hourly", "0 * * * *"),
+    ("@daily", "0 0 * * *"),
+    ("@midnight", "0 0 * * *"),
+    ("@weekly", "0 0 * * 0"),
+    ("@monthly", "0 0 1 * *"),
+    ("@yearly", "0 0 1 1 *"),
+    ("@annually", "0 0 1 1 *"),
+];
 
 /// Times of the clock. Each field is a set of bits.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -51,6 +62,10 @@ fn field(text: &str, least: u32, most: u32, names: &[&str]) -> Result<u64, Strin
         };
         let (from, to) = match (range, range.split_once('-')) {
             ("*", _) => (least, most),
+            // A week may end with Sunday: "sat-sun".
+            (_, Some((from, to))) if names.len() == 7 && to.eq_ignore_ascii_case("sun") => {
+                (number(from)?, 7)
+            }
             (_, Some((from, to))) => (number(from)?, number(to)?),
             // With a step a single number is where it begins.
             _ if part.contains('/') => (number(range)?, most),
@@ -70,9 +85,14 @@ fn field(text: &str, least: u32, most: u32, names: &[&str]) -> Result<u64, Strin
 
 impl CronTimes {
     pub fn parse(text: &str) -> Result<CronTimes, String> {
-        let words: Vec<&str> = text.split_whitespace().collect();
+        let named = NAMED.iter().find(|(name, _)| text.trim().eq_ignore_ascii_case(name));
+        let words: Vec<&str> =
+            named.map_or(text, |(_, fields)| fields).split_whitespace().collect();
         let [minute, hour, day, month, weekday] = words.as_slice() else {
-            return Err("five fields are needed: minute hour day month weekday".to_owned());
+            return Err(
+                "five fields are needed, minute hour day month weekday, or a name as @daily"
+                    .to_owned(),
+            );
         };
         let mut weekdays = field(weekday, 0, 7, &WEEKDAYS)?;
         if weekdays & (1 << 7) != 0 {
@@ -154,6 +174,11 @@ mod tests {
             ("0 0 13 * fri", "2026-01-09T10:00:00Z", "2026-01-13T00:00:00Z"),
             ("0 0 * * 7", "2026-01-09T10:00:00Z", "2026-01-11T00:00:00Z"),
             ("5/20 * * * *", "2026-01-09T10:06:00Z", "2026-01-09T10:25:00Z"),
+            ("0 9 * * sat-sun", "2026-01-10T10:00:00Z", "2026-01-11T09:00:00Z"),
+            ("0 9 * * Fri-Sun", "2026-01-11T10:00:00Z", "2026-01-16T09:00:00Z"),
+            ("0 9 * * sun-mon", "2026-01-09T10:00:00Z", "2026-01-11T09:00:00Z"),
+            ("@weekly", "2026-01-09T10:00:00Z", "2026-01-11T00:00:00Z"),
+            ("@Daily", "2026-01-09T10:00:00Z", "2026-01-10T00:00:00Z"),
         ] {
             assert_eq!(next(cron, after), wanted, "{cron}");
         }
@@ -177,6 +202,8 @@ mod tests {
             "*/0 * * * *",
             "a * * * *",
             "* * * * * *",
+            "@sometimes",
+            "0 9 * * wed-tue",
         ] {
             assert!(CronTimes::parse(bad).is_err(), "{bad}");
         }
