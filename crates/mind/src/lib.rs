@@ -43,6 +43,6 @@ mod turning_words;
 pub mod warmup;
 
 pub use mind::{
-    BULLETIN, Mind, MindEffect, MindEvent, MindState, ModelAnswer, ModelProvider, PAGE_CALLS_MAX,
+    BULLETIN, Mind, MindEffect, MindEvent, MindState, ModelAnswer, ModelFailure, ModelProvider, PAGE_CALLS_MAX,
     PAGES,
 };

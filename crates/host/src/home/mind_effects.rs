@@ -147,7 +147,7 @@ impl Host {
                 let now = caller.now()?;
                 let outcome = match &config.model {
                     Some(model) => model.ask(&prompt, now, deadline),
-                    None => Err("no provider is configured".to_owned()),
+                    None => Err("no provider is configured".to_owned().into()),
                 };
                 Some(MindEvent::Answered { run, outcome })
             }

@@ -11,12 +11,12 @@ use api::{ErrorCode, Fault};
 use kernel::memory::Millis;
 use llm::models::{ModelQuery, ProviderSettings, Resolver};
 use llm::providers::{
-    ChatMessage, ConfiguredProviders, Env, HttpLimits, ModelReply, ModelRequest, Providers as _,
-    TokenUsage, cost,
+    ChatMessage, ConfiguredProviders, Env, HttpLimits, ModelReply, ModelRequest, ProviderError,
+    Providers as _, ReasonCode, TokenUsage, cost,
 };
 use mind::budget::Cost;
 use mind::bulletin::ModelPrompt;
-use mind::{ModelAnswer, ModelProvider};
+use mind::{ModelAnswer, ModelFailure, ModelProvider};
 use service::config::Config;
 use service::error::{Error, Result};
 use talents::Layout;
@@ -85,7 +85,7 @@ impl MindModel {
         prompt: &ModelPrompt,
         now: Millis,
         deadline: Millis,
-    ) -> std::result::Result<ModelAnswer, String> {
+    ) -> std::result::Result<ModelAnswer, ModelFailure> {
         let whole = u64::try_from(deadline.get().saturating_sub(now.get())).unwrap_or(0).max(1);
         let whole = Duration::from_millis(whole);
         let call = ModelRequest {
@@ -109,19 +109,20 @@ impl MindModel {
         &self,
         call: &ModelRequest,
         whole: Duration,
-    ) -> std::result::Result<ModelReply, String> {
-        let provider = self
-            .providers
-            .open(&self.provider.name)
-            .map_err(|error| format!("{}: {error}", self.provider.name))?;
+    ) -> std::result::Result<ModelReply, ModelFailure> {
+        let failed = |error: &ProviderError| ModelFailure {
+            why: format!("{}: {error}", self.provider.name),
+            is_unsent: error.reason == ReasonCode::NetworkUnreachable,
+        };
+        let provider = self.providers.open(&self.provider.name).map_err(|error| failed(&error))?;
         let (events, mut tracker) = tokio::sync::mpsc::channel(64);
         let turn = async {
             let listen = async { while tracker.recv().await.is_some() {} };
             tokio::join!(provider.turn(call, events), listen).0
         };
         match tokio::time::timeout(whole, turn).await {
-            Ok(reply) => reply.map_err(|error| format!("{}: {error}", self.provider.name)),
-            Err(_) => Err(format!("{} did not answer in time", self.provider.name)),
+            Ok(reply) => reply.map_err(|error| failed(&error)),
+            Err(_) => Err(format!("{} did not answer in time", self.provider.name).into()),
         }
     }
 }

@@ -82,14 +82,14 @@ pub enum BudgetRefusal {
     NoProvider,
     #[error("the kill switch is on")]
     Killed,
-    #[error("{wanted} tokens wanted, {left} of today's {limit} are left")]
+    #[error("today's budget has {left} of {limit} tokens left; wanted: {wanted}")]
     Tokens { wanted: u64, left: u64, limit: u64 },
-    #[error("{wanted} millionths of a dollar wanted, {left} of today's {limit} are left")]
+    #[error("today's budget has {left} of {limit} millionths of a dollar left; wanted: {wanted}")]
     Money { wanted: u64, left: u64, limit: u64 },
-    #[error("{wanted} tokens wanted for {purpose}, {left} of today's {limit} are left")]
+    #[error("today's budget for {purpose} has {left} of {limit} tokens left; wanted: {wanted}")]
     Purpose { purpose: &'static str, wanted: u64, left: u64, limit: u64 },
     #[error(
-        "{wanted} millionths of a dollar wanted for {purpose}, {left} of today's {limit} are left"
+        "today's budget for {purpose} has {left} of {limit} millionths of a dollar left; wanted: {wanted}"
     )]
     PurposeMoney { purpose: &'static str, wanted: u64, left: u64, limit: u64 },
     #[error("{RESERVATIONS_MAX} calls are under way")]

@@ -5,7 +5,7 @@
 
 use kernel::memory::Millis;
 
-use super::{BULLETIN, Mind, MindEffect, ModelAnswer, PROVIDER};
+use super::{BULLETIN, Mind, MindEffect, ModelAnswer, ModelFailure, PROVIDER};
 use crate::audience::Audience;
 use crate::breaker::BreakerPolicy;
 use crate::budget::{ModelCall, Purpose};
@@ -133,7 +133,7 @@ impl Mind {
     pub fn settle(
         &mut self,
         run: &str,
-        outcome: &std::result::Result<ModelAnswer, String>,
+        outcome: &std::result::Result<ModelAnswer, ModelFailure>,
         now: Millis,
     ) {
         match outcome {
@@ -145,7 +145,14 @@ impl Mind {
                     self.breakers.succeeded(&format!("{PROVIDER}{}", provider.name), now);
                 }
             }
-            Err(why) => self.model_failed(run, why, now),
+            Err(failure) => {
+                if failure.is_unsent
+                    && let Some(id) = self.calls.remove(run)
+                {
+                    self.budget.release(id);
+                }
+                self.model_failed(run, &failure.why, now);
+            }
         }
     }
 
@@ -161,7 +168,7 @@ impl Mind {
     pub(super) fn answered(
         &mut self,
         run: &str,
-        outcome: std::result::Result<ModelAnswer, String>,
+        outcome: std::result::Result<ModelAnswer, ModelFailure>,
         now: Millis,
         chance: JitterSource<'_>,
     ) -> Vec<MindEffect> {
@@ -171,7 +178,8 @@ impl Mind {
             (false, false) => return Vec::new(),
         };
         self.settle(run, &outcome, now);
-        let answer = outcome.map(|answer| (answer.text, answer.model));
+        let answer =
+            outcome.map(|answer| (answer.text, answer.model)).map_err(|failure| failure.why);
         let settings = &self.settings.bulletin;
         let written = match audience {
             Audience::Owner => self.owner.answered(run, answer, settings, now),

@@ -39,6 +39,20 @@ pub struct ModelAnswer {
     pub cost: Cost,
 }
 
+/// Why a model gave no answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelFailure {
+    pub why: String,
+    /// Nobody was reached, so nobody can have charged for it.
+    pub is_unsent: bool,
+}
+
+impl From<String> for ModelFailure {
+    fn from(why: String) -> ModelFailure {
+        ModelFailure { why, is_unsent: false }
+    }
+}
+
 /// What happened. Each effect that has an answer names the event that brings it.
 #[derive(Clone, Debug)]
 pub enum MindEvent {
@@ -53,7 +67,7 @@ pub enum MindEvent {
     /// The answer to `MindEffect::AskModel`.
     Answered {
         run: String,
-        outcome: std::result::Result<ModelAnswer, String>,
+        outcome: std::result::Result<ModelAnswer, ModelFailure>,
     },
     /// The answer to `MindEffect::Warm`.
     Warmed {

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use text::analyze::Language;
 
 use bulletin_run::BulletinRun;
-pub use event::{MindEffect, MindEvent, ModelAnswer, ModelProvider};
+pub use event::{MindEffect, MindEvent, ModelAnswer, ModelFailure, ModelProvider};
 
 use crate::audience::Audience;
 use crate::breaker::{BreakerPolicy, Breakers};

@@ -98,7 +98,8 @@ impl Daemon {
                 }
                 let cost = Cost { tokens: prompt.worst_tokens() / 2, micro_dollars: 100 };
                 let answer = ModelAnswer { text: lines.join("\n"), model: "m".into(), cost };
-                let outcome = if self.model_works { Ok(answer) } else { Err("status 500".into()) };
+                let outcome =
+                    if self.model_works { Ok(answer) } else { Err("status 500".to_owned().into()) };
                 Some(MindEvent::Answered { run, outcome })
             }
             MindEffect::Publish(bulletin) => {

@@ -209,7 +209,13 @@ impl Host {
             return Err(Error::internal("it was asked to stop"));
         }
         lock(&actor_mind.pages).looked(size);
-        Ok(format!("{pages} pages, {written} written anew, {calls} calls to a model"))
+        let looked = if pages == 1 { "1 page".to_owned() } else { format!("{pages} pages") };
+        let asked = if calls == 1 {
+            "1 call to a model".to_owned()
+        } else {
+            format!("{calls} calls to a model")
+        };
+        Ok(format!("{looked}, {written} written anew, {asked}"))
     }
 
     /// Asks the memory a page's question, and writes the page if that makes a difference.
@@ -248,7 +254,7 @@ impl Host {
                 look.asked = true;
                 let outcome = model.ask(&prompt, now, deadline);
                 actor_mind.slot().mind.settle(&call, &outcome, caller.now()?);
-                outcome.map(|answer| (answer.text, answer.model))
+                outcome.map(|answer| (answer.text, answer.model)).map_err(|failure| failure.why)
             }
             _ => Err("no provider is configured".to_owned()),
         };
