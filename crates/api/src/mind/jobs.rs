@@ -29,6 +29,9 @@ pub struct JobView {
     /// Absent while it runs or is paused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_at: Option<String>,
+    /// That time has come. A daemon runs it at once; without one it waits for whoever runs it by hand.
+    #[serde(default)]
+    pub due: bool,
     pub runs: u64,
     /// Failures in a row.
     pub failures: u32,

@@ -192,7 +192,8 @@ impl Days {
         if report.is_well() {
             return Ok(());
         }
-        let mut labels: Vec<String> = report.failed().map(think::UnitReport::label).collect();
+        let mut labels: Vec<String> =
+            report.failed().map(think::UnitReport::label_in_day).collect();
         let more = labels.len().saturating_sub(NAMED_MAX);
         labels.truncate(NAMED_MAX);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };

@@ -23,6 +23,13 @@ pub fn summary(event: &RunEvent) -> Option<String> {
             let took = took.map(|took| format!(" after {:.1} s", took.as_secs_f64()));
             format!("tool {} {how}{}", text("tool"), took.unwrap_or_default())
         }
+        RunEventKind::Progress => {
+            let number = |key: &str| event.get(key).and_then(Value::as_u64).unwrap_or_default();
+            let again = event.get("reused").and_then(Value::as_bool).unwrap_or_default();
+            let level = if number("level") > 1 { " of the notes" } else { "" };
+            let before = if again { ", as it was read before" } else { "" };
+            format!("read part {} of {}{level}{before}", number("part"), number("parts"))
+        }
         RunEventKind::TalentUpdated => format!("{} goes on", text("agent")),
         RunEventKind::Warning => format!("warning: {}", text("message")),
         RunEventKind::Fallback => format!("goes on with {} of {}", text("model"), text("provider")),

@@ -341,14 +341,18 @@ impl ProcessSupervisor {
         };
         let error = process.last_error.as_ref().map(|error| format!(" Last error: {error}."));
         Ok(format!(
-            "{id} {stage}. It runs for {lived} s, is {} and made its last progress {idle} s ago; {} calls to \
-a model, {} tools.{}",
+            "{id} {stage}. It runs for {lived} s, is {} and made its last progress {idle} s ago, after {} and {}.{}",
             process.phase.name(),
-            process.llm_calls,
-            process.tool_calls,
+            counted(process.llm_calls, "call to a model", "calls to a model"),
+            counted(process.tool_calls, "use of a tool", "uses of tools"),
             error.unwrap_or_default()
         ))
     }
+}
+
+fn counted(number: impl Into<u64>, one: &str, many: &str) -> String {
+    let number = number.into();
+    if number == 1 { format!("1 {one}") } else { format!("{number} {many}") }
 }
 
 fn unknown(id: &ProcessId) -> MindError {

@@ -83,13 +83,31 @@ pub(super) fn run(
 
 /// What a run took, if a model was asked.
 fn spent(row: &RunRecord) -> String {
-    let count = |key: &str| row.usage.as_ref().and_then(|usage| usage[key].as_u64()).unwrap_or(0);
-    let tokens = count("total_tokens").max(count("input_tokens") + count("output_tokens"));
-    match (tokens, row.cost) {
-        (0, _) => String::new(),
-        (_, None) => format!("  {tokens} tokens"),
-        (_, Some(dollars)) => format!("  {tokens} tokens, ${dollars:.4}"),
+    match tokens_and_cost(row.usage.as_ref(), row.cost) {
+        spent if spent.is_empty() => spent,
+        spent => format!("  {spent}"),
     }
+}
+
+fn tokens_and_cost(usage: Option<&Value>, cost: Option<f64>) -> String {
+    let count = |key: &str| usage.and_then(|usage| usage[key].as_u64()).unwrap_or(0);
+    let tokens = count("total_tokens").max(count("input_tokens") + count("output_tokens"));
+    match (tokens, cost) {
+        (0, _) => String::new(),
+        (_, None) => format!("{tokens} tokens"),
+        (_, Some(dollars)) => format!("{tokens} tokens, ${dollars:.4}"),
+    }
+}
+
+/// What a request without words is about.
+fn of_day(event: &RunEvent) -> String {
+    let parts = ["day", "segment", "facet"].map(|key| (key, event.text(key).unwrap_or_default()));
+    let parts: Vec<String> = parts
+        .iter()
+        .filter(|(_, value)| !value.is_empty())
+        .map(|(key, value)| format!("{key} {value}"))
+        .collect();
+    parts.join(", ")
 }
 
 fn list(args: &LogArgs, layout: &Layout, out: &mut Output) -> CommandResult {
@@ -169,7 +187,13 @@ fn show(event: &RunEvent, out: &mut Output) -> CommandResult {
     let at = event.get("ts").and_then(Value::as_i64).unwrap_or_default();
     let at = Timestamp::from_millisecond(at).unwrap_or_default().to_zoned(TimeZone::system());
     let says = summary(event).unwrap_or_else(|| match event.kind() {
-        RunEventKind::Request => text("prompt").to_owned(),
+        RunEventKind::Request => match text("prompt") {
+            "" => of_day(event),
+            prompt => prompt.to_owned(),
+        },
+        RunEventKind::Usage => {
+            tokens_and_cost(event.get("usage"), event.get("cost").and_then(Value::as_f64))
+        }
         RunEventKind::Finish => text("result").to_owned(),
         RunEventKind::Error => format!("{} {}", text("error"), text("reason")),
         _ => String::new(),

@@ -66,9 +66,20 @@ impl UnitReport {
 
     /// `name/facet (why)`, for people.
     pub fn label(&self) -> String {
+        self.named("")
+    }
+
+    /// The same among those of a whole day: `name/facet of 10:00 (why)`.
+    pub fn label_in_day(&self) -> String {
+        let clock =
+            |segment: &String| Some(format!(" of {}:{}", segment.get(..2)?, segment.get(2..4)?));
+        self.named(&self.segment.as_ref().and_then(clock).unwrap_or_default())
+    }
+
+    fn named(&self, when: &str) -> String {
         let facet = self.facet.as_ref().map(|facet| format!("/{facet}")).unwrap_or_default();
         let why = self.reason.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
-        format!("{}{facet}{why}", self.talent)
+        format!("{}{facet}{when}{why}", self.talent)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::super::untrusted::{line, lines};
-use super::words::{count_of, did, every, moment};
+use super::words::{count, count_of, did, every, moment};
 use crate::bulletin::{BulletinHistoryAnswer, BulletinView};
 use crate::mind::{
     BudgetAnswer, ChangeView, DueAnswer, JobView, JobsAnswer, KeepAnswer, ReportView, ResetAnswer,
@@ -16,12 +16,17 @@ pub fn jobs(answer: &JobsAnswer) -> String {
         let state = match (&job.running, job.paused, &job.next_at) {
             (Some(run), _, _) => format!("runs as {run}"),
             (None, true, _) => "paused".to_owned(),
+            (None, false, Some(_)) if job.due => "due now".to_owned(),
             (None, false, Some(at)) => format!("next {}", moment(at)),
             (None, false, None) => String::new(),
         };
         let breaker = match job.breaker.as_str() {
             "closed" => String::new(),
-            other => format!(", breaker {other} after {} failures", job.failures),
+            "half_open" => ", tried once more after failures".to_owned(),
+            _ => {
+                let failures = count(job.failures, "failure", "failures");
+                format!(", left alone for a while after {failures}")
+            }
         };
         writeln!(
             text,
@@ -39,11 +44,17 @@ pub fn jobs(answer: &JobsAnswer) -> String {
         }
     }
     let error = answer.warmup.last_error.as_deref().map(|why| format!(" ({})", line(why)));
-    writeln!(text, "warm-up      {}{}", answer.warmup.state, error.unwrap_or_default())
+    let state = match answer.warmup.state.as_str() {
+        "warm" => "warm: the bulletin is ready",
+        "cold" => "cold: no bulletin was written yet",
+        "warming" => "warming: the first bulletin is being written",
+        other => other,
+    };
+    writeln!(text, "warm-up      {state}{}", error.unwrap_or_default())
         .expect("a String takes any text");
-    for breaker in &answer.breakers {
+    for breaker in answer.breakers.iter().filter(|breaker| breaker.state != "closed") {
         let name = line(&breaker.name);
-        writeln!(text, "breaker      {name} {}, {} trips", breaker.state, breaker.trips)
+        writeln!(text, "left alone   {name}, for a while; `cortex mind reset` tries it at once")
             .expect("a String takes any text");
     }
     text
@@ -67,10 +78,11 @@ pub fn runs(answer: &RunsAnswer) -> String {
     let mut text = String::new();
     for run in &answer.runs {
         let undone = if run.undone { " (undone)" } else { "" };
-        let done = run.done.as_deref().unwrap_or("not finished");
-        let (planned, done) = (line(&run.planned), line(done));
+        let planned = line(&run.planned);
+        let done = run.done.as_deref().map(|done| format!("made {}", line(done)));
+        let done = done.unwrap_or_else(|| "was not finished".to_owned());
         let at = moment(&run.started_at);
-        writeln!(text, "{at}  {}  {planned}: {done}{undone}", line(&run.run))
+        writeln!(text, "{at}  {}  planned {planned}, {done}{undone}", line(&run.run))
             .expect("a String takes any text");
     }
     let known: Vec<&str> = answer.runs.iter().map(|run| run.run.as_str()).collect();

@@ -8,6 +8,7 @@ use api::mind::{
 };
 use api::render::people;
 use clap::{Args, Subcommand};
+use serde_json::Value;
 
 use crate::failure::{CommandResult, Failure};
 use crate::invocation::Invocation;
@@ -204,33 +205,40 @@ fn events(limit: usize, inv: &Invocation, out: &mut Output) -> CommandResult {
     }
     for event in &answer.events {
         let at = proof::memory::Millis(event["at_unix_ms"].as_i64().unwrap_or_default());
-        let name = event["event"].as_str().or(event["record"].as_str()).unwrap_or("?");
-        let mut line = format!("{}  {name}", at.rfc3339());
-        for key in [
-            "channel_id",
-            "branch_id",
-            "worker_id",
-            "tool_name",
-            "task",
-            "description",
-            "status",
-            "result",
-            "error",
-            "why",
-        ] {
-            if let Some(text) = event[key].as_str() {
-                // Writing to a string cannot fail.
-                let _ = write!(line, "  {key}={}", plain(text));
-            }
-        }
-        if let Some(id) = event["process"]["id"].as_str() {
-            let kind = event["process"]["kind"].as_str().unwrap_or("process");
-            // Writing to a string cannot fail.
-            let _ = write!(line, "  {kind}={}", plain(id));
-        }
-        out.line(line)?;
+        out.line(format_args!("{}  {}", at.rfc3339(), happened(event)))?;
     }
     Ok(())
+}
+
+/// "worker 12 status: asks tiny".
+fn happened(event: &Value) -> String {
+    let kinds = [("branch_id", "branch"), ("worker_id", "worker"), ("channel_id", "channel")];
+    let process = event["process"]["id"]
+        .as_str()
+        .map(|id| (event["process"]["kind"].as_str().unwrap_or("process"), id));
+    let subject = process
+        .or_else(|| kinds.into_iter().find_map(|(key, kind)| Some((kind, event[key].as_str()?))));
+    let name = event["event"].as_str().or(event["record"].as_str()).unwrap_or("event");
+    let mut text = String::new();
+    let mut verb = name.replace('_', " ");
+    if let Some((kind, id)) = subject {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{} {} ", plain(kind), plain(id));
+        verb = verb.strip_prefix(kind).unwrap_or(&verb).trim().to_owned();
+    }
+    text.push_str(&plain(&verb));
+    let said: Vec<String> =
+        ["tool_name", "task", "description", "status", "result", "error", "why"]
+            .iter()
+            .filter_map(|key| event[*key].as_str())
+            .filter(|said| !said.is_empty())
+            .map(plain)
+            .collect();
+    if !said.is_empty() {
+        // Writing to a string cannot fail.
+        let _ = write!(text, ": {}", said.join("; "));
+    }
+    text
 }
 
 fn show(run: &str, inv: &Invocation, out: &mut Output) -> CommandResult {

@@ -113,9 +113,10 @@ impl Host {
             trips: breaker.trips,
             last_error: breaker.last_error.clone(),
         });
+        let now = caller.now()?;
         Ok(JobsAnswer {
-            jobs: slot.mind.jobs.view().into_iter().map(job_view).collect(),
-            warmup: warmup(&slot.mind, caller.now()?),
+            jobs: slot.mind.jobs.view().into_iter().map(|job| job_view(job, now)).collect(),
+            warmup: warmup(&slot.mind, now),
             breakers: breakers.collect(),
         })
     }
@@ -222,10 +223,11 @@ impl Host {
             } else {
                 jobs.resume(&request.job)?;
             }
-            jobs.view().into_iter().find(|job| job.name == request.job).map(job_view)
+            jobs.view().into_iter().find(|job| job.name == request.job)
         };
         actor_mind.persist()?;
-        Ok(view.unwrap_or_default())
+        let now = caller.now()?;
+        Ok(view.map(|job| job_view(job, now)).unwrap_or_default())
     }
 
     pub fn mind_runs(&self, caller: &Caller, request: RunsRequest) -> Result<RunsAnswer> {

@@ -52,8 +52,11 @@ pub fn circuit(circuit: Circuit) -> &'static str {
     }
 }
 
-pub(super) fn job_view(job: Job) -> JobView {
+pub(super) fn job_view(job: Job, now: Millis) -> JobView {
     JobView {
+        due: job.next_unix_ms.is_some_and(|at| at <= now.get())
+            && job.running.is_none()
+            && !job.paused,
         name: job.name,
         about: job.about,
         every_seconds: job.interval_ms / 1_000,

@@ -173,7 +173,11 @@ fn schedule(hands: &TalentContext, config: &Config, report: &mut DoctorReport) {
         waiting += 1;
         if waiting <= NAMED_MAX {
             let why = record.error.as_deref().unwrap_or("it failed");
-            let says = format!("{day} is not done after {} tries: {why}", record.attempts);
+            let tries = match record.attempts {
+                1 => "1 try".to_owned(),
+                tries => format!("{tries} tries"),
+            };
+            let says = format!("{day} is not done after {tries}: {why}");
             let tries = format!(
                 "the model did not answer as it was asked to, so it rests until the day's data or the model changes; \
                  `cortex think --day {day}` tries now"
