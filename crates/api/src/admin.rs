@@ -106,7 +106,11 @@ pub enum AdminQuestion {
     KillSwitch {
         on: bool,
     },
-    Bulletin,
+    /// "show the bulletin", "show the bulletin of project shop"
+    Bulletin {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        project: Option<String>,
+    },
     /// "explain the bulletin"
     ExplainBulletin,
     RefreshBulletin,
@@ -135,9 +139,11 @@ pub enum AdminQuestion {
         id: u64,
         text: String,
     },
-    /// "which rules are there", "which goals are open": memories of one kind.
+    /// "which rules are there", "which goals are open": memories of one kind, of one project if it names one.
     Listing {
         kind: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        project: Option<String>,
     },
     /// "which sessions were there"
     Sessions,

@@ -2,6 +2,7 @@
 //!
 //! - `home`: [`Host`]: the [`service`], the minds, the channels, and whoever runs talents. [`dispatch`] answers any
 //!   call; `operations` are those that need more than the memory.
+//! - [`admin_grammar`]: what administrators type, as typed questions.
 //! - `mind_host`: the minds of a home: jobs, bulletins, maintenance, patterns; their effects and what is kept of them.
 //! - `channels`: conversations that Cortex keeps, their runs and their files.
 //! - [`confinement`]: how runs and the tools they start are held in.
@@ -15,6 +16,7 @@
 //! What must stay true: nothing is answered before it is on disk; nothing here accepts a connection or owns a process:
 //! that is the crate `daemon`.
 
+pub mod admin_grammar;
 pub mod channels;
 pub mod confinement;
 pub mod dispatch;

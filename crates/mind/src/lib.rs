@@ -18,10 +18,9 @@
 //! - [`maintenance`]: fading, forgetting, joining, undoing. [`patterns`]: what repeats. Both make a plan of
 //!   proposals; [`proposal`] carries it out with the caller's way to submit commands.
 //! - [`supervision`]: who runs, who is stuck. [`hook`]: tells supervision what a run does.
-//! - [`conversation`]: channels and branches. [`admin`]: what an administrator asks.
+//! - [`conversation`]: channels and branches.
 
 pub mod active_days;
-pub mod admin;
 pub mod audience;
 pub mod breaker;
 pub mod budget;
@@ -43,6 +42,6 @@ mod turning_words;
 pub mod warmup;
 
 pub use mind::{
-    BULLETIN, Mind, MindEffect, MindEvent, MindState, ModelAnswer, ModelFailure, ModelProvider, PAGE_CALLS_MAX,
-    PAGES,
+    BULLETIN, Mind, MindEffect, MindEvent, MindState, ModelAnswer, ModelFailure, ModelProvider,
+    PAGE_CALLS_MAX, PAGES,
 };

@@ -225,6 +225,40 @@ fn the_questions_of_operators_are_answered_in_plain_words() {
     assert!(rules.contains("Never deploy on a Friday"), "{rules}");
 }
 
+// T22: mistyped, about one project, or no question about Cortex at all
+#[test]
+fn who_types_in_a_hurry_is_answered_too() {
+    let home = Home::new();
+    let save = |title: &str, kind: &str, project: &str| {
+        home.run(&["save", title, title, "--type", kind, "--project", project]).ok();
+    };
+    save("Orders are kept in PostgreSQL", "decision", "shop");
+    save("Never deploy on a Friday", "rule", "shop");
+    save("Posts are reviewed by two people", "constraint", "blog");
+    let ask = |words: &str| home.run(&["admin", "--json", words]).ok().json();
+    let said = |words: &str| ask(words)["response"].as_str().unwrap().to_owned();
+    let all = said("wich rules are there");
+    assert!(all.contains("on a Friday") && all.contains("two people"), "{all}");
+    let of_shop = said("what are the rules of shop");
+    assert!(of_shop.contains("on a Friday") && !of_shop.contains("two people"), "{of_shop}");
+    assert!(!said("show the bulletin of project blog").contains("PostgreSQL"));
+    // "Today" is no project.
+    assert!(said("decisions for today").contains("PostgreSQL"));
+    let root = home.root();
+    let answer = ask("where do we keep orders");
+    assert_eq!(answer["asked"]["ask"], "unclear");
+    assert!(answer["response"].as_str().unwrap().contains("kept in PostgreSQL"), "{answer}");
+    let back = said("forgte memory 1");
+    assert!(back.contains("Did you mean \"forget memory 1\"?"), "{back}");
+    assert!(said("how do i make a backup of the moon").contains("`cortex backup"));
+    let lost = said("qwertz");
+    assert!(lost.contains("nothing was changed") && lost.lines().count() < 8, "{lost}");
+    assert_eq!(home.root(), root);
+    let activity = said("shwo recent activty");
+    assert!(activity.contains("saved #1 \"Orders are kept in PostgreSQL\""), "{activity}");
+    assert!(!activity.contains("grants"), "{activity}");
+}
+
 // mind 98, 99, 100, 101, 104
 #[test]
 fn an_administrator_is_answered_in_words() {

@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
-mod admin;
 mod bulletin;
 mod forgetting;
 mod maintenance;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::super::untrusted::line;
 use super::words::{count, count_of, did, moment};
-use crate::activity::ActivityAnswer;
+use crate::activity::{ActivityAnswer, EntryView};
 use crate::archive::SweepAnswer;
 use crate::audit::AuditAnswer;
 use crate::channel::{ChannelListAnswer, ChannelView};
@@ -18,12 +18,15 @@ use crate::stats::ProjectsAnswer;
 const SESSIONS_BESIDE_MAX: usize = 20;
 
 pub fn sessions(answer: &SessionListAnswer) -> String {
+    if answer.total == 0 {
+        return "There are no sessions yet.\n".to_owned();
+    }
     let mut text = String::new();
     for session in &answer.sessions {
         writeln!(
             text,
             "{}  {:<5}  {:>4} memories  {}  {}",
-            session.started_at,
+            moment(&session.started_at),
             state(session),
             session.memories,
             line(&session.id),
@@ -31,8 +34,8 @@ pub fn sessions(answer: &SessionListAnswer) -> String {
         )
         .expect("a String takes any text");
     }
-    writeln!(text, "{} of {} sessions", answer.sessions.len(), answer.total)
-        .expect("a String takes any text");
+    let all = count_of(answer.total, "session", "sessions");
+    writeln!(text, "{} of {all}", answer.sessions.len()).expect("a String takes any text");
     text
 }
 
@@ -84,13 +87,16 @@ pub fn prompts(answer: &PromptListAnswer) -> String {
 }
 
 pub fn projects(answer: &ProjectsAnswer) -> String {
+    if answer.projects.is_empty() {
+        return "There are no projects yet.\n".to_owned();
+    }
     let mut text = String::new();
     for project in &answer.projects {
         let also = match project.aliases.as_slice() {
             [] => String::new(),
             names => format!("  (also {})", line(&names.join(", "))),
         };
-        let (memories, latest) = (project.memories, &project.last_activity);
+        let (memories, latest) = (project.memories, moment(&project.last_activity));
         writeln!(text, "{memories:>6}  {latest}  {}{also}", line(&project.name))
             .expect("a String takes any text");
     }
@@ -125,14 +131,44 @@ pub fn activity(answer: &ActivityAnswer) -> String {
     if answer.entries.is_empty() {
         return "Nothing has happened here yet.\n".to_owned();
     }
-    let shown = answer.entries.len();
-    let mut text = format!("The last {shown} of {} changes, newest first:\n", answer.size);
-    for entry in &answer.entries {
-        let (summary, by) = (line(&entry.summary), line(&entry.by));
-        writeln!(text, "- {}  {by} {} {summary}", moment(&entry.at), did(&entry.kind))
+    let mut text = format!("What changed last, of {} entries in all, newest first:\n", answer.size);
+    // That a run began is said by its end.
+    let begins =
+        |entry: &&EntryView| entry.kind == "mind_run" && entry.summary.ends_with(" started");
+    for entry in answer.entries.iter().filter(|entry| !begins(entry)) {
+        writeln!(text, "- {}  {} {}", moment(&entry.at), line(&entry.by), happened(entry))
             .expect("a String takes any text");
     }
     text
+}
+
+/// What was done to what: to a memory by its title, and why; else what the entry says of itself.
+fn happened(entry: &EntryView) -> String {
+    let verb = did(&entry.kind);
+    let words: Vec<&str> = entry.summary.split(' ').collect();
+    let Some(id) = entry.memory_id else {
+        return match (entry.kind.as_str(), words.as_slice()) {
+            ("mind_run", [_, run, "undone"]) => format!("took back {}", line(run)),
+            ("mind_run", [_, run, phase]) => format!("{} {}", line(phase), line(run)),
+            _ => format!("{verb} {}", line(&entry.summary)),
+        };
+    };
+    let named = |id: u64, title: &str| match line(title) {
+        title if title.is_empty() => format!("#{id}"),
+        title => format!("#{id} {title:?}"),
+    };
+    let memory = named(id, entry.title.as_deref().unwrap_or_default());
+    // "12: because", "12 pinned, tags"
+    let rest = entry.summary.strip_prefix(&id.to_string()).map(line).unwrap_or_default();
+    match (entry.kind.as_str(), &entry.other) {
+        ("add_edge" | "remove_edge", Some(other)) => {
+            let relation = entry.summary.split(' ').nth(1).map(line).unwrap_or_default();
+            format!("{verb} {memory} and {} ({relation})", named(other.id, &other.title))
+        }
+        ("tombstone" | "restore" | "erase", _) => format!("{verb} {memory}{rest}"),
+        ("update_head", _) => format!("{verb} {memory}: {}", rest.trim()),
+        _ => format!("{verb} {memory}"),
+    }
 }
 
 /// Calls that wait for a person, oldest first.

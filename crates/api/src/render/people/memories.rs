@@ -113,11 +113,14 @@ pub fn whereabouts(got: &GetAnswer) -> String {
     let (id, kind, title) = (memory.id, line(&memory.kind), line(&memory.title));
     let proposed = if memory.proposed { ", proposed" } else { "" };
     let mut text = format!("#{id} ({kind}) {title:?} {state}{proposed}\n");
+    let read = match memory.accesses {
+        0 => "never read".to_owned(),
+        times => format!("read {}", count(times, "time", "times")),
+    };
     writeln!(
         text,
-        "- {}, read {}, importance {:.2}, saved {} by {}",
+        "- {}, {read}, importance {:.2}, saved {} by {}",
         count(memory.latest, "version", "versions"),
-        count(memory.accesses, "time", "times"),
         memory.importance,
         moment(&memory.created_at),
         line(&memory.by)
@@ -145,7 +148,8 @@ pub fn listed(answer: &ListAnswer) -> String {
             "" => String::new(),
             project => format!("{}, ", line(project)),
         };
-        writeln!(text, "- #{} {} ({project}{day})", memory.id, line(&memory.title))
+        let proposed = if memory.proposed { ", proposed" } else { "" };
+        writeln!(text, "- #{} {} ({project}{day}{proposed})", memory.id, line(&memory.title))
             .expect("a String takes any text");
     }
     text

@@ -40,7 +40,7 @@ pub(super) fn did(kind: &str) -> &str {
         "write" => "saved",
         "update" => "rewrote",
         "update_head" => "changed",
-        "tombstone" | "forget" => "forgot",
+        "tombstone" | "forget" | "past_forget" => "forgot",
         "restore" => "brought back",
         "erase" => "erased",
         "add_edge" => "linked",
@@ -55,6 +55,11 @@ pub(super) fn did(kind: &str) -> &str {
         "scope_grant" => "granted",
         "scope_revoke" => "revoked",
         "scope_violation" => "refused",
+        "find_late" => "answered",
+        "compact" => "shortened a conversation:",
+        "snapshot" => "kept the state:",
+        "migration" => "migrated",
+        "past_restore" => "allowed again:",
         other => other,
     }
 }

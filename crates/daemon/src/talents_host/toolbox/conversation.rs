@@ -5,10 +5,9 @@
 
 use std::sync::PoisonError;
 
-use api::admin::AdminQuestionRequest;
+use api::admin::{AdminQuestion, AdminQuestionRequest};
 use api::channel::{ChannelBranchRequest, ChannelGetRequest, ChannelWorkerRequest};
 use api::memory::Memory as MemoryView;
-use mind::admin::AdminQuestion;
 use runs::process::{ToolAnswer, ToolError, ToolScene};
 use serde::Deserialize;
 use serde_json::json;

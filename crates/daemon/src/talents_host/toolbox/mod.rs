@@ -13,13 +13,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use api::admin::ProcessKind;
+use api::admin::{AdminQuestion, ProcessKind};
 use api::hands::RunSpendRequest;
 use api::mind::ToolAskRequest;
 use api::render::untrusted;
 use api::{Error, Fault};
 use llm::providers::{BoxFuture, ToolServer, ToolSpec};
-use mind::admin::AdminQuestion;
 use runs::process::{Spending, ToolAnswer, ToolError, ToolScene, Toolbox};
 use serde::de::DeserializeOwned;
 use serde_json::Value;

@@ -70,18 +70,38 @@ impl Host {
         Ok((text, data))
     }
 
-    pub(super) fn processes_reply(
-        &self,
-        caller: &Caller,
-        kind: Option<ProcessKind>,
-    ) -> Result<AdminReply> {
-        let processes = self.processes(caller, kind)?;
-        let head = match processes.len() {
-            0 => format!("No {} is running.", kind.map_or("process", ProcessKind::name)),
-            count => format!("{count} running:"),
+    /// Workers and branches: what each does, and whether it is stuck.
+    pub(super) fn workers_reply(&self, caller: &Caller) -> Result<AdminReply> {
+        let mut processes = self.processes(caller, None)?;
+        processes.retain(|process| process.process.kind != ProcessKind::Channel);
+        let now = caller.now()?;
+        let (mut all, mut stuck) = (Vec::new(), 0);
+        {
+            let actor_mind = self.actor_mind(caller)?;
+            let slot = actor_mind.slot();
+            let (supervisor, settings) = (&slot.mind.supervisor, &slot.mind.settings.supervision);
+            for process in &processes {
+                // One that ended meanwhile has nothing to say.
+                let Ok(explained) = supervisor.explain(&process.process, settings, now) else {
+                    continue;
+                };
+                stuck += usize::from(explained.contains(" is stuck: "));
+                let (about, explained) = (line(&process.about), lines(&explained));
+                all.push(format!("{explained} It is about: {about}"));
+            }
+        }
+        let running = match all.len() {
+            0 => "No worker and no branch is running".to_owned(),
+            1 => "One worker or branch is running".to_owned(),
+            count => format!("{count} workers and branches are running"),
         };
-        let text = listed(&head, processes.iter().map(process_line));
-        Ok((text, json!({ "processes": processes })))
+        let head = match stuck {
+            _ if all.is_empty() => format!("{running}, so none is stuck."),
+            0 => format!("{running}; none is stuck:"),
+            1 => format!("{running}; one is stuck:"),
+            stuck => format!("{running}; {stuck} are stuck:"),
+        };
+        Ok((listed(&head, all), json!({ "processes": processes })))
     }
 
     fn processes(&self, caller: &Caller, kind: Option<ProcessKind>) -> Result<Vec<ProcessStatus>> {
@@ -171,17 +191,17 @@ impl Host {
         let health = self.service.health(caller, HealthRequest {})?;
         let jobs = self.mind_jobs(caller, JobsRequest {})?;
         let actors = health.actors.iter().map(|one| match &one.problem {
-            None => format!("the memory of {} is sound, {} in it", line(&one.actor), one.memories),
+            None => format!("the memory of {} is sound", line(&one.actor)),
             Some(problem) => format!("{}: {}", line(&one.actor), line(&problem.message)),
         });
         let sick = health.actors.iter().filter(|one| one.problem.is_some()).count();
         let failing = jobs.jobs.iter().filter(|job| job.breaker != "closed").count()
             + jobs.breakers.iter().filter(|breaker| breaker.state != "closed").count();
-        let head = match sick + failing {
-            0 => format!("Yes: {}, and nothing is failing.", readiness(&jobs.warmup.state)),
-            _ => format!(
-                "No: {sick} memories and {failing} jobs, providers or tools have a problem:"
-            ),
+        let head = match (sick, failing) {
+            (0, 0) => format!("Yes: {}, and nothing is failing.", readiness(&jobs.warmup.state)),
+            (0, _) => "No: something is left alone because it kept failing:".to_owned(),
+            (_, 0) => "No: a memory has a problem:".to_owned(),
+            _ => "No: a memory has a problem, and something kept failing:".to_owned(),
         };
         let data = json!({ "health": health, "jobs": jobs });
         let failing = jobs.jobs.iter().filter(|job| job.breaker != "closed").map(|job| {
@@ -297,23 +317,15 @@ impl Host {
     pub(super) fn bulletin_reply(
         &self,
         caller: &Caller,
-        refresh: bool,
-        explain: bool,
+        request: BulletinRequest,
     ) -> Result<AdminReply> {
-        let request = BulletinRequest { refresh, explain, ..BulletinRequest::default() };
+        let explain = request.explain;
         let answer = self.bulletin(caller, request)?;
         let text = match &answer.bulletin {
             Some(bulletin) if explain => people::bulletin_explained(bulletin),
             bulletin => people::bulletin(bulletin.as_ref()),
         };
         Ok((text, value(&answer)?))
-    }
-
-    /// Memories of one kind, newest first.
-    pub(super) fn listing_reply(&self, caller: &Caller, kind: String) -> Result<AdminReply> {
-        let request = ListRequest { kind: Some(kind), limit: Some(LIST), ..ListRequest::default() };
-        let found = self.service.list(caller, request)?;
-        Ok((people::listed(&found), value(&found)?))
     }
 
     pub(super) fn patterns_reply(&self, caller: &Caller) -> Result<AdminReply> {

@@ -4,34 +4,44 @@
 //! channel of its own, so nothing that is said here reaches a conversation.
 
 mod answers;
+mod listing;
 
 use std::time::Duration;
 
 use api::admin::{
-    AdminAnswer, AdminQuestion, AdminQuestionRequest, AdminRequest, MESSAGE_BYTES_MAX, ProcessKind,
+    AdminAnswer, AdminQuestion, AdminQuestionRequest, AdminRequest, MESSAGE_BYTES_MAX,
 };
 use api::audit::AuditRequest;
+use api::bulletin::BulletinRequest;
 use api::change::{DeleteRequest, RestoreRequest, UpdateRequest};
 use api::hands::{ApprovalsRequest, TalentRunsRequest};
 use api::mind::{DueRequest, KeepRequest, ResetRequest, UndoRequest};
 use api::pages::PageListRequest;
-use api::render::{people, untrusted};
+use api::render::people::{self, HitDetail};
+use api::render::untrusted;
 use api::run::RunRequest;
 use api::save::SaveRequest;
+use api::search::SearchRequest;
 use api::session::SessionListRequest;
 use api::stats::ProjectsRequest;
 use kernel::actor::ActorName;
-use mind::admin::{EXAMPLES, parse};
 use serde::Serialize;
 use serde_json::{Value, json};
 use service::caller::Caller;
 use service::error::{Error, Result};
 
+use crate::admin_grammar::{EXAMPLES, meant, nearest, parse};
 use crate::channels::ADMIN;
 use crate::home::Host;
 
 /// How long a model may take.
 const MODEL_PATIENCE: Duration = Duration::from_mins(2);
+
+/// Memories that answer what was no question about Cortex.
+const FOUND: usize = 5;
+
+/// Examples of each finding of an audit.
+const EXAMPLES_OF_EACH: usize = 3;
 
 /// Bytes of the title of a memory that is said anew.
 const TITLE_BYTES: usize = 120;
@@ -57,15 +67,28 @@ impl AdminRun {
     pub fn ended(self, outcome: std::result::Result<String, String>) -> AdminAnswer {
         let (response, data) = match outcome {
             Ok(text) => (untrusted::lines(&text), json!({ "use_id": self.use_id })),
-            Err(why) => unclear(&self.message, &format!(", and no model answered ({why})")),
+            Err(why) => unclear(&self.message, &no_model(&why)),
         };
         AdminAnswer { agent_id: self.agent_id, response, asked: self.asked, data }
     }
 }
 
+/// What is said to somebody who was not understood: what was meant, else the command that does it, else what can be
+/// asked that is nearest to it.
 fn unclear(message: &str, why: &str) -> AdminReply {
-    let text = format!("I did not understand {message:?}{why}; nothing was changed. You can ask:");
-    (help(&text), json!({ "examples": EXAMPLES }))
+    let data = json!({ "examples": EXAMPLES });
+    let head = format!("I did not understand {message:?}{why}; nothing was changed.");
+    if let Some(order) = meant(message) {
+        return (format!("{head} Did you mean {order:?}? Then say it so."), data);
+    }
+    let (command, examples) = nearest(message);
+    let command = command.map(|says| format!(" {says}.")).unwrap_or_default();
+    let head = format!("{head}{command} You can ask, among other things (`help` names all):");
+    (listed(&head, examples.into_iter().map(str::to_owned)), data)
+}
+
+fn no_model(why: &str) -> String {
+    format!(", and no model answered ({})", untrusted::line(why))
 }
 
 /// What is said, and the data behind it.
@@ -113,8 +136,8 @@ impl Host {
                     let message = text;
                     return Ok(AdminTurn::Asked(AdminRun { agent_id, message, asked, use_id }));
                 }
-                Some(Err(why)) => unclear(&text, &format!(", and no model answered ({why})")),
-                None => unclear(&text, ""),
+                Some(Err(why)) => self.answer_from_memory(&caller, &text, &no_model(&why))?,
+                None => self.answer_from_memory(&caller, &text, "")?,
             },
             question => self.answer_admin(&caller, question)?,
         };
@@ -126,7 +149,7 @@ impl Host {
             AdminQuestion::RecentActivity { limit } => self.activity_reply(caller, limit),
             AdminQuestion::Running => self.running_reply(caller),
             AdminQuestion::Channels => self.channels_reply(caller),
-            AdminQuestion::Workers => self.processes_reply(caller, Some(ProcessKind::Worker)),
+            AdminQuestion::Workers => self.workers_reply(caller),
             AdminQuestion::Inspect { kind, id } => self.process_reply(caller, kind, &id),
             AdminQuestion::Cancel { kind, id } => self.cancel_reply(caller, kind, &id),
             AdminQuestion::Recall { query } => self.recall_reply(caller, query),
@@ -166,9 +189,18 @@ impl Host {
             }
             AdminQuestion::Budget => self.budget_reply(caller, None),
             AdminQuestion::KillSwitch { on } => self.budget_reply(caller, Some(on)),
-            AdminQuestion::Bulletin => self.bulletin_reply(caller, false, false),
-            AdminQuestion::ExplainBulletin => self.bulletin_reply(caller, false, true),
-            AdminQuestion::RefreshBulletin => self.bulletin_reply(caller, true, false),
+            AdminQuestion::Bulletin { project } => {
+                let project = self.known_project(caller, project)?;
+                self.bulletin_reply(caller, BulletinRequest { project, ..Default::default() })
+            }
+            AdminQuestion::ExplainBulletin => {
+                let request = BulletinRequest { explain: true, ..Default::default() };
+                self.bulletin_reply(caller, request)
+            }
+            AdminQuestion::RefreshBulletin => {
+                let request = BulletinRequest { refresh: true, ..Default::default() };
+                self.bulletin_reply(caller, request)
+            }
             AdminQuestion::Patterns => self.patterns_reply(caller),
             AdminQuestion::Reset => {
                 let answer = self.mind_reset(caller, ResetRequest {})?;
@@ -180,7 +212,8 @@ impl Host {
                 Ok((people::projects(&answer), value(&answer)?))
             }
             AdminQuestion::Audit => {
-                let answer = self.service.audit(caller, AuditRequest::default())?;
+                let request = AuditRequest { limit: Some(EXAMPLES_OF_EACH), ..Default::default() };
+                let answer = self.service.audit(caller, request)?;
                 Ok((people::audit(&answer), value(&answer)?))
             }
             AdminQuestion::Due => {
@@ -203,7 +236,10 @@ impl Host {
                 );
                 Ok((text, value(&changed)?))
             }
-            AdminQuestion::Listing { kind } => self.listing_reply(caller, kind),
+            AdminQuestion::Listing { kind, project } => {
+                let project = self.known_project(caller, project)?;
+                self.listing_reply(caller, kind, project)
+            }
             AdminQuestion::Sessions => {
                 let answer = self.service.session_list(caller, SessionListRequest::default())?;
                 Ok((people::sessions(&answer), value(&answer)?))
@@ -224,6 +260,32 @@ impl Host {
             AdminQuestion::Help => Ok((help("You can ask:"), json!({ "examples": EXAMPLES }))),
             AdminQuestion::Unclear { text } => Ok(unclear(&text, "")),
         }
+    }
+
+    /// The project that a sentence named, if there is one of that name: "goals for today" names none.
+    fn known_project(&self, caller: &Caller, said: Option<String>) -> Result<Option<String>> {
+        let wanted = said.and_then(|name| self.service.named(&caller.actor, &name));
+        let Some(wanted) = wanted else { return Ok(None) };
+        let known = self.service.projects(caller, ProjectsRequest {})?.projects;
+        Ok(known.iter().any(|project| project.name == wanted).then_some(wanted))
+    }
+
+    /// What no rule understood may be a question about what is remembered. Then that is the answer.
+    fn answer_from_memory(&self, caller: &Caller, text: &str, why: &str) -> Result<AdminReply> {
+        if meant(text).is_some() || !self.service.home().has(&caller.actor) {
+            return Ok(unclear(text, why));
+        }
+        let request = SearchRequest {
+            query: text.to_owned(),
+            limit: Some(FOUND),
+            ..SearchRequest::default()
+        };
+        let found = self.service.search(caller, request)?;
+        if found.hits.is_empty() || found.is_unanswered() {
+            return Ok(unclear(text, why));
+        }
+        let hits = people::found(&found, HitDetail::Usual);
+        Ok((format!("In the memory, on {text:?}{why}:\n{hits}"), value(&found)?))
     }
 
     /// What no rule understands is for a model, if the configuration names one: the run that answers, or why none does.

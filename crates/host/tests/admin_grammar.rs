@@ -1,6 +1,10 @@
 //! What people type, and what it is understood as.
 
-use mind::admin::{AdminQuestion, EXAMPLES, ProcessKind, parse};
+use host::admin_grammar::{AdminQuestion, EXAMPLES, ProcessKind, meant, nearest, parse};
+
+fn list(kind: &str, project: Option<&str>) -> AdminQuestion {
+    AdminQuestion::Listing { kind: kind.into(), project: project.map(Into::into) }
+}
 
 // mind 98, 101-104
 #[test]
@@ -134,8 +138,8 @@ fn the_questions_of_operators_are_understood() {
         ("what failed last night?", Q::TalentRuns { failed: true }),
         ("which sessions were there?", Q::Sessions),
         ("how big is the store?", Q::Counts),
-        ("what are my rules?", Q::Listing { kind: "rule".into() }),
-        ("which goals are open?", Q::Listing { kind: "todo".into() }),
+        ("what are my rules?", list("rule", None)),
+        ("which goals are open?", list("todo", None)),
         ("what did we decide about the blog?", Q::Recall { query: "the blog".into() }),
         ("what waits for approval?", Q::Approvals),
         ("which pages are there?", Q::Pages),
@@ -193,8 +197,8 @@ fn other_words_for_the_same_are_understood() {
         ("never forget memory 12", Q::Keep { id: 12 }),
         ("what failed this week?", Q::TalentRuns { failed: true }),
         ("does anything need my approval?", Q::Approvals),
-        ("what did I work on last?", Q::Listing { kind: "session_summary".into() }),
-        ("where did we leave off?", Q::Listing { kind: "session_summary".into() }),
+        ("what did I work on last?", list("session_summary", None)),
+        ("where did we leave off?", list("session_summary", None)),
         ("which standing questions do I have?", Q::Pages),
         ("stop spending money on models", Q::KillSwitch { on: true }),
         ("you may spend again", Q::KillSwitch { on: false }),
@@ -207,6 +211,97 @@ fn other_words_for_the_same_are_understood() {
     for (text, question) in questions {
         assert_eq!(parse(text), question, "{text}");
     }
+}
+
+// T22: as people type when nobody looks: without marks, mistyped, in a hurry
+#[test]
+fn what_is_mistyped_or_said_in_passing_is_understood() {
+    use AdminQuestion as Q;
+    let memory = |id| Q::Memory { id };
+    let bulletin = |project: &str| Q::Bulletin { project: Some(project.into()) };
+    let questions: [(&str, Q); 57] = [
+        ("whats running right now", Q::Running),
+        ("what are you doing", Q::Running),
+        ("what's going on", Q::Running),
+        ("which agents are connected", Q::Running),
+        ("waht is runing", Q::Running),
+        ("what channels do i have", Q::Channels),
+        ("lst chanels", Q::Channels),
+        ("show me memory 12 pls", memory(12)),
+        ("show 12", memory(12)),
+        ("#12", memory(12)),
+        ("what is memory 12", memory(12)),
+        ("how much have i spent this month", Q::Budget),
+        ("whats my budget", Q::Budget),
+        ("how many tokens did the bulletin use", Q::Budget),
+        ("which model are you using", Q::Budget),
+        ("how many memorys do i have", Q::Counts),
+        ("how mny memories", Q::Counts),
+        ("how full is the disk", Q::Counts),
+        ("what did the maintanance do last night", Q::LastRun),
+        ("show me what you forgot last week", Q::LastRun),
+        ("what got put away", Q::LastRun),
+        ("what wil be put away", Q::Due),
+        ("undo what maintenance did", Q::UndoLast),
+        ("is teh system helthy", Q::Health),
+        ("is evrything ok", Q::Health),
+        ("what prjects are there", Q::Projects),
+        ("any contradictons", Q::Audit),
+        ("forget 12", Q::Forget { id: 12 }),
+        ("remove memory number 12", Q::Forget { id: 12 }),
+        ("restore 12 please", Q::Restore { id: 12 }),
+        ("dont put 12 away", Q::Keep { id: 12 }),
+        ("show recnt activty", Q::RecentActivity { limit: 20 }),
+        ("show me the last 3 changes", Q::RecentActivity { limit: 3 }),
+        ("what happened while i was away", Q::RecentActivity { limit: 20 }),
+        ("when is the next maintenence", Q::Jobs),
+        ("is maintenance paused", Q::Jobs),
+        ("what does maintenance do", Q::Jobs),
+        ("which jobs failed", Q::Jobs),
+        ("run maintainance", Q::RunJob { job: "maintenance".into() }),
+        ("pause maintenance for now", Q::PauseJob { job: "maintenance".into() }),
+        ("turn off the models", Q::KillSwitch { on: true }),
+        ("turn the models back on", Q::KillSwitch { on: false }),
+        ("show bulletin for project Shop", bulletin("Shop")),
+        ("catch me up", Q::Bulletin { project: None }),
+        ("rules of shop", list("rule", Some("shop"))),
+        ("what rules apply to shop", list("rule", Some("shop"))),
+        ("which goals of project Shop are open", list("todo", Some("Shop"))),
+        ("open goals", list("todo", None)),
+        ("show me my prefrences", list("preference", None)),
+        ("list all bugs", list("bugfix", None)),
+        ("what was the last session about", list("session_summary", None)),
+        ("what do you remember about Ada?", Q::Recall { query: "Ada".into() }),
+        ("tell me about the cache", Q::Recall { query: "the cache".into() }),
+        ("show sesions", Q::Sessions),
+        ("undo maintenance-17-2", Q::Undo { run: "maintenance-17-2".into() }),
+        ("remember: the use of ten is fine", Q::Remember { text: "the use of ten is fine".into() }),
+        ("hi", Q::Help),
+    ];
+    for (text, question) in questions {
+        assert_eq!(parse(text), question, "{text}");
+    }
+}
+
+// T22: a mistyped order is asked back, and whoever is not understood hears what can be asked
+#[test]
+fn a_mistyped_order_is_asked_back() {
+    for (text, order) in [
+        ("resotre memory 12", "restore memory 12"),
+        ("forgte memory 12 please", "forget memory 12"),
+        ("keep memroy 12", "keep memory 12"),
+        ("undo that", "undo the last run"),
+    ] {
+        assert!(matches!(parse(text), AdminQuestion::Unclear { .. }), "{text}");
+        assert_eq!(meant(text).as_deref(), Some(order), "{text}");
+    }
+    assert_eq!(meant("make me a sandwich"), None);
+    let (command, examples) = nearest("how do i make a bakcup of the memory");
+    assert!(command.unwrap().contains("cortex backup"), "{examples:?}");
+    assert!(examples.iter().any(|example| example.contains("memory")), "{examples:?}");
+    let (command, examples) = nearest("make me a sandwich");
+    assert_eq!(command, None);
+    assert!((1..=5).contains(&examples.len()));
 }
 
 #[test]
@@ -252,5 +347,6 @@ proptest::proptest! {
         let _ = parse(&text);
         let _ = parse(&format!("why is worker {text} stuck"));
         let _ = parse(&format!("REMEMBER THAT {text}"));
+        let _ = (meant(&text), nearest(&text));
     }
 }

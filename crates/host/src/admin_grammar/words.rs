@@ -10,13 +10,24 @@ pub(super) fn about_runs(lower: &str, has: &dyn Fn(&str) -> bool) -> Option<Admi
     let last = has("last") || has("latest") || has("previous");
     let any = |words: &[&str]| words.iter().any(|word| has(word));
     let undoes = ["undo", "revert", "take back", "roll back"];
-    let what = any(&["run", "maintenance", "changes", "did", "changed"]);
-    if undoes.iter().any(|verb| lower.starts_with(verb)) && last && what {
+    let what = any(&["run", "maintenance", "changes", "change", "did", "changed"]);
+    let by_it = has("what") && has("did");
+    if undoes.iter().any(|verb| lower.starts_with(verb)) && ((last && what) || by_it) {
         return Some(AdminQuestion::UndoLast);
     }
     let asks = any(&["what", "which", "show", "anything", "something"]);
-    let away = has("away") && any(&["put", "was", "were"]);
-    let gone = any(&["forgotten", "forget", "pruned", "prune", "disappear", "cleaned", "clean"]);
+    let away = has("away") && any(&["put", "went"]);
+    let gone = any(&[
+        "forgotten",
+        "forget",
+        "forgot",
+        "pruned",
+        "prune",
+        "disappear",
+        "disappeared",
+        "cleaned",
+        "clean",
+    ]);
     let soon = any(&["about", "soon", "next", "due", "will", "going"]);
     // "What do you know about forgotten passwords" is no question about what will be forgotten.
     let is_due = away || has("due") || (gone && any(&["soon", "next", "will", "going"]));
@@ -25,7 +36,7 @@ pub(super) fn about_runs(lower: &str, has: &dyn Fn(&str) -> bool) -> Option<Admi
     }
     let done = gone || any(&["did", "done", "changed"]);
     let by_itself = any(&["maintenance", "itself", "night", "overnight", "mind"]);
-    let by_you = has("you") && gone && has("did");
+    let by_you = has("you") && gone && any(&["did", "forgot"]);
     (asks && ((done && by_itself) || by_you || away)).then_some(AdminQuestion::LastRun)
 }
 
@@ -38,8 +49,13 @@ pub(super) fn in_words(has: &dyn Fn(&str) -> bool) -> Option<AdminQuestion> {
     if any(&["approval", "approvals", "approve"]) || (has("waits") && has("me")) {
         return Some(AdminQuestion::Approvals);
     }
-    let ran = any(&["run", "runs", "ran", "talent", "talents"]);
-    let failed = any(&["fail", "failed", "fails", "failures", "errors"]);
+    // "Is maintenance paused", "what does the patterns job do", "which jobs failed".
+    let job = any(&["maintenance", "job", "jobs"]);
+    if job && any(&["does", "paused", "failed", "failing", "next", "scheduled", "often", "last"]) {
+        return Some(AdminQuestion::Jobs);
+    }
+    let ran = any(&["run", "runs", "ran", "today", "yesterday", "last", "recently"]);
+    let failed = any(&["fail", "failed", "fails", "failing", "failures", "errors"]);
     if failed || (ran && any(&["talent", "talents"])) {
         return Some(AdminQuestion::TalentRuns { failed });
     }
@@ -54,15 +70,18 @@ pub(super) fn in_words(has: &dyn Fn(&str) -> bool) -> Option<AdminQuestion> {
         return Some(AdminQuestion::Health);
     }
     let stopped = ["work", "worked", "working", "stop", "stopped", "leave", "left"];
-    if any(&["i", "we"]) && any(&stopped) && any(&["last", "where", "off"]) {
-        return Some(AdminQuestion::Listing { kind: "session_summary".to_owned() });
+    let summary = has("session") && any(&["last", "previous", "latest"]);
+    if summary || (any(&["i", "we"]) && any(&stopped) && any(&["last", "where", "off"])) {
+        return Some(listing("session_summary"));
     }
-    if any(&["big", "large", "size"]) && any(&["memory", "store", "database", "disk"]) {
+    let size = ["big", "large", "size", "full", "space", "room"];
+    if any(&size) && any(&["memory", "store", "database", "disk", "cortex", "you"]) {
         return Some(AdminQuestion::Counts);
     }
     if (has("how") && has("many")) || any(&["count", "total"]) {
-        let counted = any(&["memories", "sessions", "facts", "decisions", "entries", "there"])
-            || any(&["remember", "know", "stored", "saved", "kept"]);
+        let counted =
+            any(&["memory", "memories", "sessions", "facts", "decisions", "entries", "there"])
+                || any(&["remember", "know", "stored", "saved", "kept"]);
         if counted && !has("tokens") && !has("channels") && !has("workers") {
             return Some(AdminQuestion::Counts);
         }
@@ -82,8 +101,14 @@ pub(super) fn in_words(has: &dyn Fn(&str) -> bool) -> Option<AdminQuestion> {
     if has("sessions") {
         return Some(AdminQuestion::Sessions);
     }
-    if has("who") && any(&["talking", "connected", "online"]) {
+    if any(&["who", "agents", "agent"]) && any(&["talking", "connected", "online", "working"]) {
         return Some(AdminQuestion::Running);
+    }
+    if (has("you") && any(&["doing", "busy"])) || (has("going") && has("on")) {
+        return Some(AdminQuestion::Running);
+    }
+    if any(&["model", "provider"]) && any(&["which", "what", "used", "use"]) {
+        return Some(AdminQuestion::Budget);
     }
     if has("when") && any(&["maintenance", "patterns", "bulletin", "run"]) {
         return Some(AdminQuestion::Jobs);
@@ -95,9 +120,13 @@ pub(super) fn in_words(has: &dyn Fn(&str) -> bool) -> Option<AdminQuestion> {
         ("decisions", "decision"),
         ("preferences", "preference"),
         ("bugfixes", "bugfix"),
+        ("bugs", "bugfix"),
+        ("facts", "fact"),
+        ("events", "event"),
+        ("identity", "identity"),
     ];
     if let Some((_, kind)) = kinds.iter().find(|(word, _)| has(word)) {
-        return Some(AdminQuestion::Listing { kind: (*kind).to_owned() });
+        return Some(listing(kind));
     }
     if any(&["jobs", "scheduled"]) {
         return Some(AdminQuestion::Jobs);
@@ -109,4 +138,8 @@ pub(super) fn in_words(has: &dyn Fn(&str) -> bool) -> Option<AdminQuestion> {
         return Some(AdminQuestion::Patterns);
     }
     any(&["money", "spend", "spending", "expensive", "dollars"]).then_some(AdminQuestion::Budget)
+}
+
+fn listing(kind: &str) -> AdminQuestion {
+    AdminQuestion::Listing { kind: kind.to_owned(), project: None }
 }
