@@ -82,7 +82,7 @@ features! {
     QuestionUnknown "question_unknown" "the question's words that no memory has, by rarity, thousandths",
     QuestionRarest "question_rarest" "the rarity of the rarest word that a memory has",
     StoreSize "store_size" "sixteenths of a doubling of the memories",
-    WordsAround "words_around" "the question's words that it has together with the turns around it, by rarity, thousandths",
+    WordsAround "words_around" "the question's words that it and the turns around it have, by rarity, thousandths",
     TokensAround "tokens_around" "word-for-word match together with the turns next to it, thousandths",
 }
 

@@ -1,8 +1,8 @@
 //! Rules and preferences: whether somebody says in a memory what is always or never to be done, or what they prefer.
 //!
 //! Who has said "Always show the port when I ask about servers" wants that found with every question about servers,
-//! though it answers none of them; so does who has said "I prefer small servers". What must stay true: it is told by the
-//! tokens of the text and by where in a sentence they stand; "I have always liked it" is no rule.
+//! though it answers none of them; so does who has said "I prefer small servers". What must stay true: it is told by
+//! the tokens of the text and by where in a sentence they stand; "I have always liked it" is no rule.
 
 use std::sync::LazyLock;
 

@@ -1,8 +1,8 @@
 //! Surroundings: what the turns around a memory in its session say of the question together with it.
 //!
 //! "Who gave Ada the bowl?" is asked of a talk in which one turn has the name, another the bowl, and a third says "My
-//! grandmother did". What must stay true: a memory covers no less with its surroundings than alone, and the turns looked
-//! at are those that the words of the question found or that are candidates themselves, so no other is read.
+//! grandmother did". What must stay true: a memory covers no less with its surroundings than alone, and the turns
+//! looked at are those that the words of the question found, so no other is read.
 
 use rustc_hash::FxHashMap;
 
