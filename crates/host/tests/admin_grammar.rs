@@ -219,7 +219,7 @@ fn what_is_mistyped_or_said_in_passing_is_understood() {
     use AdminQuestion as Q;
     let memory = |id| Q::Memory { id };
     let bulletin = |project: &str| Q::Bulletin { project: Some(project.into()) };
-    let questions: [(&str, Q); 57] = [
+    let questions: [(&str, Q); 58] = [
         ("whats running right now", Q::Running),
         ("what are you doing", Q::Running),
         ("what's going on", Q::Running),
@@ -261,6 +261,7 @@ fn what_is_mistyped_or_said_in_passing_is_understood() {
         ("run maintainance", Q::RunJob { job: "maintenance".into() }),
         ("pause maintenance for now", Q::PauseJob { job: "maintenance".into() }),
         ("turn off the models", Q::KillSwitch { on: true }),
+        ("who reviews posts", Q::Unclear { text: "who reviews posts".into() }),
         ("turn the models back on", Q::KillSwitch { on: false }),
         ("show bulletin for project Shop", bulletin("Shop")),
         ("catch me up", Q::Bulletin { project: None }),

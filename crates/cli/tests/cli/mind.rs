@@ -245,7 +245,7 @@ fn who_types_in_a_hurry_is_answered_too() {
     // "Today" is no project.
     assert!(said("decisions for today").contains("PostgreSQL"));
     let root = home.root();
-    let answer = ask("where do we keep orders");
+    let answer = ask("where are orders kept");
     assert_eq!(answer["asked"]["ask"], "unclear");
     assert!(answer["response"].as_str().unwrap().contains("kept in PostgreSQL"), "{answer}");
     let back = said("forgte memory 1");

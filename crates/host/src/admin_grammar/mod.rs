@@ -127,8 +127,9 @@ pub fn nearest(text: &str) -> (Option<&'static str>, Vec<&'static str>) {
     };
     let mut near: Vec<&str> = EXAMPLES.into_iter().filter(|it| shared(it) > 0).collect();
     near.sort_by_key(|example| std::cmp::Reverse(shared(example)));
+    near.extend(FIRST.into_iter().filter(|first| shared(first) == 0));
     near.truncate(NEAREST_MAX);
-    (command, if near.is_empty() { FIRST.to_vec() } else { near })
+    (command, near)
 }
 
 /// Whether a question is an order.

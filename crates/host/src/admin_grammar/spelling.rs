@@ -75,8 +75,8 @@ pub(super) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> O
         if away == 0 {
             return None;
         }
-        // In a short word the first letter is seldom the wrong one.
-        let begins = word.chars().count() > 4 || word.chars().next() == candidate.chars().next();
+        // The first letter is seldom the wrong one: "posts" are no "costs".
+        let begins = word.chars().next() == candidate.chars().next();
         if away > slips(word) || !begins {
             continue;
         }

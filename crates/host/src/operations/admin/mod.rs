@@ -278,6 +278,7 @@ impl Host {
         let request = SearchRequest {
             query: text.to_owned(),
             limit: Some(FOUND),
+            quiet: true,
             ..SearchRequest::default()
         };
         let found = self.service.search(caller, request)?;
