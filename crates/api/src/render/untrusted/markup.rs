@@ -205,7 +205,7 @@ fn letter(c: char) -> char {
         '﹥' => '>',
         '꞉' | '∶' | '︰' | '﹕' => ':',
         // Bold, italic, script and other faces of mathematics: 26 large ones, then 26 small ones.
-        '\u{1d400}'..='\u{1d6a3}' => match (code - 0x1d400) % 52 {
+        '\u{1d400}'..='\u{1d6a3}' => match (code - 0x1_d400) % 52 {
             n @ ..26 => of('A', n),
             n => of('a', n - 26),
         },
@@ -335,7 +335,6 @@ mod tests {
             assert!(list.is_sorted(), "{list:?}");
         }
         assert!(ELEMENTS.iter().all(|name| name.len() < NAME_CHARS_MAX));
-        let pairs = LOOKALIKES.iter();
-        assert!(pairs.into_iter().all(|(a, b)| a.chars().count() == b.chars().count()));
+        assert!(LOOKALIKES.iter().all(|(a, b)| a.chars().count() == b.chars().count()));
     }
 }
