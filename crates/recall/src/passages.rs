@@ -182,7 +182,11 @@ pub(crate) fn join_codes(doc: u64, heads: &[u8], levels: &[u8]) -> Result<Vec<u8
 }
 
 impl Passages {
-    fn new(happened: Option<Millis>, speakers: Vec<String>, texts: &[Vec<u32>]) -> Passages {
+    pub(crate) fn new(
+        happened: Option<Millis>,
+        speakers: Vec<String>,
+        texts: &[Vec<u32>],
+    ) -> Passages {
         let mut passages = Passages { happened, speakers, ..Passages::default() };
         for tokens in texts {
             passages.tokens.extend(tokens.iter().take(TOKENS_MAX).map(|token| short(*token)));

@@ -45,6 +45,13 @@ pub struct LabelledQuestion {
     pub text: String,
 }
 
+impl CorpusLine {
+    /// When it happened, as far as its time can be read.
+    pub fn happened(&self) -> Option<Millis> {
+        self.time.as_deref().and_then(date_in)
+    }
+}
+
 impl LabelledQuestion {
     pub fn category(&self) -> &str {
         self.category.as_deref().unwrap_or("uncategorised")
@@ -158,7 +165,7 @@ fn fault(file: &str, place: usize, what: impl std::fmt::Display) -> Error {
 fn request(n: usize, line: &CorpusLine) -> Submission {
     let caption = line.caption.as_deref().map(|c| format!(" [{c}]")).unwrap_or_default();
     let content = format!("{}{caption}", line.text);
-    let happened_at = line.time.as_deref().and_then(date_in);
+    let happened_at = line.happened();
     let title = line.title.clone().or_else(|| line.speaker.clone());
     let title = title.filter(|t| !t.trim().is_empty()).unwrap_or_else(|| "untitled".into());
     let speaker = line.speaker.as_ref().filter(|name| !name.trim().is_empty());

@@ -7,6 +7,7 @@ use super::context::SearchContext;
 use super::fusion::Arm;
 use crate::embedding::{DIMS, Embedder, Embedding, MaxSim, StaticEmbedder, UNKNOWN};
 use crate::error::Result;
+use text::analyze::{Analyzer, ParsedQuestion};
 use text::index::{TextSearch, idf};
 
 /// Words of a question that look for their match one by one, the rarest. Each costs a similarity to every token of the
@@ -35,16 +36,26 @@ impl DenseQuestion {
         if !context.counts(Arm::Meaning) && !context.counts(Arm::Interaction) {
             return Ok(DenseQuestion { vector: zero, tokens: Vec::new(), pairs: BTreeSet::new() });
         }
-        let speakers = speakers()?;
-        let surface = context.question.surface.iter().map(String::as_str);
+        let documents = search.documents();
+        let df = |stem: &str| search.df(stem);
+        let asked = (context.question, context.analyzer);
+        let dense = DenseQuestion::of(asked, documents, &df, &speakers()?)?;
+        let vector = if context.counts(Arm::Meaning) { dense.vector } else { zero };
+        Ok(DenseQuestion { vector, ..dense })
+    }
+
+    /// The same for texts of which a caller knows how many there are, and in how many a stem stands.
+    pub(super) fn of(
+        (question, analyzer): (&ParsedQuestion, &Analyzer),
+        documents: u64,
+        df: &dyn Fn(&str) -> Result<u64>,
+        speakers: &BTreeSet<String>,
+    ) -> Result<DenseQuestion> {
+        let surface = question.surface.iter().map(String::as_str);
         let words: Vec<&str> = surface.filter(|word| !speakers.contains(*word)).collect();
-        let vector = if context.counts(Arm::Meaning) {
-            StaticEmbedder::shared().embed(&words.join(" "))
-        } else {
-            zero
-        };
-        let pairs = pairs(&words);
-        Ok(DenseQuestion { vector, tokens: tokens(context, search, &words)?, pairs })
+        let vector = StaticEmbedder::shared().embed(&words.join(" "));
+        let (pairs, tokens) = (pairs(&words), tokens(analyzer, documents, df, &words)?);
+        Ok(DenseQuestion { vector, tokens, pairs })
     }
 
     pub(super) fn interaction(&self) -> MaxSim<'static> {
@@ -65,19 +76,20 @@ fn pairs(words: &[&str]) -> BTreeSet<(u16, u16)> {
 
 /// The tokens of the rarest words; each weighs as much as the rarest stem of its word.
 fn tokens(
-    context: &SearchContext<'_>,
-    search: &TextSearch<'_>,
+    analyzer: &Analyzer,
+    documents: u64,
+    df: &dyn Fn(&str) -> Result<u64>,
     words: &[&str],
 ) -> Result<Vec<(u32, u32)>> {
     let table = StaticEmbedder::shared().table();
-    let documents = search.documents().max(1);
+    let documents = documents.max(1);
     let mut tokens = Vec::new();
     for word in words {
         let mut rarest = documents;
         let mut stems = Vec::new();
-        context.analyzer.terms(word, &mut |term, _| stems.push(term.to_owned()));
+        analyzer.terms(word, &mut |term, _| stems.push(term.to_owned()));
         for stem in stems {
-            rarest = rarest.min(search.df(&stem)?.max(1));
+            rarest = rarest.min(df(&stem)?.max(1));
         }
         let weight = u32::try_from(idf(documents, rarest)).unwrap_or(u32::MAX).max(1);
         tokens.extend(table.token_ids(word).into_iter().map(|id| (id, weight)));

@@ -33,6 +33,7 @@ mod signals;
 mod similar;
 mod spelling;
 mod surroundings;
+mod texts;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
@@ -60,6 +61,10 @@ pub use fusion::{Arm, ArmScore, ArmWeights};
 pub use near::near;
 pub use order::HitOrder;
 pub use similar::similar;
+pub use texts::{
+    FoundTurn, PlacedText, TextCandidate, TextNeighbour, TextNeighbours, TextOrder, TextPlace,
+    TextQuestion, near_by_bits, order_texts,
+};
 
 /// Hits a search may return.
 pub const LIMIT_MAX: usize = 200;
@@ -230,7 +235,8 @@ fn answer(context: &SearchContext<'_>) -> Result<SearchOutcome> {
     let limit = context.limit();
     let mut filter = MemoryFilter::new(context)?;
     let mut gathered = retrievers::gather(context, &filter)?;
-    let mut order = CandidateOrder::new(context, &gathered);
+    let by = (context.query.weights, context.query.order);
+    let mut order = CandidateOrder::new(by, &gathered);
     let mut found = best(&filter, &order, limit)?;
     if found.len() < limit.min(gathered.candidates.len()) && gathered.candidates.len() >= CANDIDATES
     {
@@ -238,7 +244,7 @@ fn answer(context: &SearchContext<'_>) -> Result<SearchOutcome> {
         // Retrieval runs again, with the visibility check applied to every candidate instead of only to the winners.
         filter.check_visibility();
         gathered = retrievers::gather(context, &filter)?;
-        order = CandidateOrder::new(context, &gathered);
+        order = CandidateOrder::new(by, &gathered);
         found = best(&filter, &order, limit)?;
     }
     let mut previews = Previews::new(context.analyzer, context.question, &context.cache.words);

@@ -4,7 +4,6 @@
 
 use std::cmp::Reverse;
 
-use super::context::SearchContext;
 use super::fusion::{ArmScore, ArmWeights, Fusion, ONE};
 use super::retrievers::CandidateSet;
 use super::scoring::Candidate;
@@ -48,10 +47,9 @@ pub(super) struct CandidateOrder<'c> {
 
 impl<'c> CandidateOrder<'c> {
     pub(super) fn new(
-        context: &SearchContext<'_>,
+        (weights, order): (ArmWeights, HitOrder),
         gathered: &'c CandidateSet,
     ) -> CandidateOrder<'c> {
-        let weights = context.query.weights;
         let fusion = Fusion::new(&gathered.candidates, weights);
         let ranked = fusion.ranked();
         let (first, rest) = ranked.split_at(ranked.len().min(RANKED));
@@ -74,7 +72,7 @@ impl<'c> CandidateOrder<'c> {
         let answerable = ranker.answerable(&of_known);
         let top = known.first().map_or(0, |known| known.margin);
         let usual = weights == ArmWeights::default() || weights == ArmWeights::with_model();
-        let learned = usual && context.query.order == HitOrder::Ranker;
+        let learned = usual && order == HitOrder::Ranker;
         if !learned {
             known.sort_by_key(|known| (Reverse(known.fused), known.candidate.id));
         }

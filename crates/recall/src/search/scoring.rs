@@ -146,7 +146,7 @@ impl<'a> Scorer<'a> {
             meaning: around(near, nearby),
             length: length(&row.passages),
             role,
-            saying: self.saying(&row.passages, role),
+            saying: saying(&row.passages, role, self.of_asker),
             asks: asks(&row.passages),
             of_another: !self.named.is_empty() && !is_named,
             happened,
@@ -168,37 +168,12 @@ impl<'a> Scorer<'a> {
         })
     }
 
-    fn saying(&self, passages: &Passages, role: SpeakerRole) -> Saying {
-        match role {
-            SpeakerRole::Assistant if self.of_asker => Saying::SaidBack,
-            SpeakerRole::Assistant => Saying::Other,
-            _ if passages.speakers.is_empty() => Saying::Other,
-            _ if passages.passages().any(rules::states) => Saying::Rule,
-            _ if passages.passages().any(rules::prefers) => Saying::Preference,
-            _ => Saying::Other,
-        }
-    }
-
-    /// How well a memory answers word for word: its best passage, because a long text has a match for every word, but
-    /// not in one place. What each word of the question found is added to what its session covers.
+    /// How well the tokens of the question are met. What each of them found is added to what the session covers.
     fn tokens_met(&mut self, row: &CandidateRow<'_>) -> TokensMet {
-        let mut met = TokensMet::default();
         if !self.corpus.context.counts(Arm::Interaction) {
-            return met;
+            return TokensMet::default();
         }
-        let (tokens, mut closest) = (&mut met.tokens, 0);
-        for passage in row.passages.passages() {
-            let found = self.interaction.matches(passage.iter().copied().map(u32::from));
-            closest = closest.max(self.interaction.mean(&found));
-            tokens.same = tokens.same.max(self.interaction.share(&found, SAME));
-            join(&mut met.anywhere, &found);
-        }
-        tokens.same_anywhere = self.interaction.share(&met.anywhere, SAME);
-        tokens.alike = self.interaction.share(&met.anywhere, ALIKE);
-        let rarest = i64::from(self.interaction.heaviest(&met.anywhere)) * 1_000 / SIM_ONE;
-        tokens.rarest = u64::try_from(rarest).unwrap_or(0);
-        tokens.pairs = pairs_met(&row.passages, self.pairs);
-        met.closest = u64::try_from(closest).unwrap_or(0);
+        let met = TokensMet::of(&self.interaction, &row.passages, self.pairs);
         if let Some(covered) = self.sessions.coverage(row.id) {
             join(covered, &met.anywhere);
         }
@@ -214,17 +189,11 @@ impl<'a> Scorer<'a> {
         place: usize,
         neighbours: Neighbours<u64>,
     ) -> u64 {
-        let mut together = met[place].anywhere.clone();
-        for (id, share) in [(neighbours.before, MET_BEFORE), (neighbours.after, MET_AFTER)] {
-            let other = id.and_then(|id| rows.binary_search_by_key(&id, |row| row.id).ok());
-            let Some(other) = other.filter(|at| length(&rows[*at].passages) <= LONG_TOKENS) else {
-                continue;
-            };
-            let shares: Vec<i32> =
-                met[other].anywhere.iter().map(|best| best / 100 * share).collect();
-            join(&mut together, &shares);
-        }
-        u64::try_from(self.interaction.mean(&together)).unwrap_or(0)
+        let beside = |id: Option<u64>| {
+            let other = rows.binary_search_by_key(&id?, |row| row.id).ok()?;
+            (length(&rows[other].passages) <= LONG_TOKENS).then_some(&met[other])
+        };
+        met[place].together(&self.interaction, beside(neighbours.before), beside(neighbours.after))
     }
 
     /// Whether the question names who speaks, or else how much the query favours them, in thousandths.
@@ -238,21 +207,74 @@ impl<'a> Scorer<'a> {
 
 /// What a memory has of the tokens of the question.
 #[derive(Clone, Debug, Default)]
-struct TokensMet {
+pub(super) struct TokensMet {
     /// How well its best passage answers.
-    closest: u64,
-    tokens: TokenMatch,
+    pub(super) closest: u64,
+    pub(super) tokens: TokenMatch,
     /// The best match of each token anywhere in it.
-    anywhere: Vec<i32>,
+    pub(super) anywhere: Vec<i32>,
+}
+
+impl TokensMet {
+    /// By the best passage, because a long text has a match for every word, but not in one place. The tokens were
+    /// learned before.
+    pub(super) fn of(
+        question: &MaxSim<'_>,
+        passages: &Passages,
+        pairs: &BTreeSet<(u16, u16)>,
+    ) -> TokensMet {
+        let mut met = TokensMet::default();
+        let (tokens, mut closest) = (&mut met.tokens, 0);
+        for passage in passages.passages() {
+            let found = question.matches(passage.iter().copied().map(u32::from));
+            closest = closest.max(question.mean(&found));
+            tokens.same = tokens.same.max(question.share(&found, SAME));
+            join(&mut met.anywhere, &found);
+        }
+        tokens.same_anywhere = question.share(&met.anywhere, SAME);
+        tokens.alike = question.share(&met.anywhere, ALIKE);
+        let rarest = i64::from(question.heaviest(&met.anywhere)) * 1_000 / SIM_ONE;
+        tokens.rarest = u64::try_from(rarest).unwrap_or(0);
+        tokens.pairs = pairs_met(passages, pairs);
+        met.closest = u64::try_from(closest).unwrap_or(0);
+        met
+    }
+
+    /// How well the tokens are met together with the turns next to it.
+    pub(super) fn together(
+        &self,
+        question: &MaxSim<'_>,
+        before: Option<&TokensMet>,
+        after: Option<&TokensMet>,
+    ) -> u64 {
+        let mut together = self.anywhere.clone();
+        for (other, share) in [(before, MET_BEFORE), (after, MET_AFTER)] {
+            let best = other.into_iter().flat_map(|other| &other.anywhere);
+            let shares: Vec<i32> = best.map(|best| best / 100 * share).collect();
+            join(&mut together, &shares);
+        }
+        u64::try_from(question.mean(&together)).unwrap_or(0)
+    }
 }
 
 /// Tokens of a memory.
-fn length(passages: &Passages) -> u64 {
+pub(super) fn length(passages: &Passages) -> u64 {
     passages.passages().map(|tokens| tokens.len() as u64).sum()
 }
 
+pub(super) fn saying(passages: &Passages, role: SpeakerRole, of_asker: bool) -> Saying {
+    match role {
+        SpeakerRole::Assistant if of_asker => Saying::SaidBack,
+        SpeakerRole::Assistant => Saying::Other,
+        _ if passages.speakers.is_empty() => Saying::Other,
+        _ if passages.passages().any(rules::states) => Saying::Rule,
+        _ if passages.passages().any(rules::prefers) => Saying::Preference,
+        _ => Saying::Other,
+    }
+}
+
 /// Whether a memory ends in a question mark.
-fn asks(passages: &Passages) -> bool {
+pub(super) fn asks(passages: &Passages) -> bool {
     passages.passages().last().and_then(<[u16]>::last) == Some(&QUESTION_MARK)
 }
 
@@ -266,7 +288,7 @@ fn replies(rows: &[CandidateRow<'_>], row: &CandidateRow<'_>, before: u64) -> bo
 }
 
 /// Keeps the better of each.
-fn join(best: &mut Vec<i32>, found: &[i32]) {
+pub(super) fn join(best: &mut Vec<i32>, found: &[i32]) {
     best.resize(found.len().max(best.len()), 0);
     for (best, found) in best.iter_mut().zip(found) {
         *best = (*best).max(*found);

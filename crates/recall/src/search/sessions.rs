@@ -37,13 +37,23 @@ struct Session<'a> {
 
 /// How much a session is about the question.
 #[derive(Default)]
-struct SessionScore {
+pub(super) struct SessionScore {
     /// How much each of its turns is about the question.
-    turns: Vec<u64>,
+    pub(super) turns: Vec<u64>,
     /// The best match of each word of the question in any turn.
-    covered: Vec<i32>,
+    pub(super) covered: Vec<i32>,
     /// Of turns and coverage, once the session is weighed.
-    sum: u64,
+    pub(super) sum: u64,
+}
+
+/// Weighs all sessions of a question against each other.
+pub(super) fn weigh(scores: &mut [&mut SessionScore], question: &MaxSim<'_>) {
+    let best = scores.iter().map(|score| score.turns()).max().unwrap_or(0).max(1);
+    for score in scores {
+        let covered = u64::try_from(question.mean(&score.covered)).unwrap_or(0);
+        let covered = covered * ONE / SIM_ONE.unsigned_abs() * COVERAGE / 100;
+        score.sum = score.turns() * ONE / best + covered;
+    }
 }
 
 impl<'a> Sessions<'a> {
@@ -86,13 +96,10 @@ impl<'a> Sessions<'a> {
 
     /// A session about the question has several turns about it, and together they say something to each of its words.
     pub(super) fn weigh(&mut self, question: &MaxSim<'_>) {
-        let turns = self.all.iter().map(|session| session.score.turns());
-        let best = turns.max().unwrap_or(0).max(1);
-        for Session { score, .. } in &mut self.all {
-            let covered = u64::try_from(question.mean(&score.covered)).unwrap_or(0);
-            let covered = covered * ONE / SIM_ONE.unsigned_abs() * COVERAGE / 100;
-            score.sum = score.turns() * ONE / best + covered;
-        }
+        weigh(
+            &mut self.all.iter_mut().map(|session| &mut session.score).collect::<Vec<_>>(),
+            question,
+        );
     }
 
     /// What the session of a memory is worth, once it is weighed.
