@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::limits::SEGMENT_BYTES_MAX;
 use crate::segment::{self, PromptRow};
 use crate::slice::{SliceOutcome, load, packed};
-use crate::tombstones::{TombstoneSet, identities, identity, identity_of_id};
+use crate::tombstones::{TombstoneSet, identities, identity, identity_in_session, identity_of_id};
 use transcripts::cleaner::{self, PastEvent, UndoPoint};
 use transcripts::counts::ReadCounts;
 use transcripts::limits::SPEECH_BYTES_MAX;
@@ -279,7 +279,7 @@ impl<'a> Assembler<'a> {
     fn prompt(&mut self, item: PastItem) -> Result<()> {
         let Some(open) = &mut self.current else { return Ok(()) };
         open.present.clear();
-        if self.parts.tombstones.has_prompt(&item) {
+        if self.parts.tombstones.has_prompt(&open.row.info.key(), &item) {
             open.cursor = TurnCursor::Nowhere;
             open.row.is_untitled = true;
             open.row.hide_title();
@@ -288,12 +288,13 @@ impl<'a> Assembler<'a> {
         }
         let identity = identity(&item);
         let key = (open.row.info.agent, open.row.info.id.clone());
-        let fresh = open
-            .new_prompts
-            .iter()
-            .find(|row| row.identity == identity)
-            .map(|row| (key.clone(), row.turn));
-        let place = fresh.or_else(|| self.parts.catalog.place(identity));
+        // A short id means a prompt only in its own session.
+        let own = identity_in_session(&item).filter(|own| *own != identity);
+        let is_it = |row: &&PromptRow| row.identity == identity || Some(row.identity) == own;
+        let known = self.parts.catalog.prompts_of(&key).iter().filter(|_| own.is_some());
+        let here = open.new_prompts.iter().chain(known).find(is_it);
+        let here = here.map(|row| (key.clone(), row.turn));
+        let place = here.or_else(|| self.parts.catalog.place(identity));
         match place {
             Some((owner, turn)) if owner == key => {
                 open.cursor = TurnCursor::Turn(turn);
@@ -319,6 +320,9 @@ impl<'a> Assembler<'a> {
             None => {
                 let turn = self.number();
                 self.note_prompt(PromptRow { turn, identity });
+                if let Some(identity) = own {
+                    self.note_prompt(PromptRow { turn, identity });
+                }
                 self.push(PastItem { turn, ..item })
             }
         }

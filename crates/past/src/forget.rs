@@ -208,7 +208,7 @@ impl Past {
             let mut by_turn: BTreeMap<u32, Vec<[u8; 32]>> = BTreeMap::new();
             for item in self.items_of(key, None)? {
                 if let ItemBody::Prompt { .. } = item.body {
-                    by_turn.entry(item.turn).or_default().extend(set.prompt(&item));
+                    by_turn.entry(item.turn).or_default().extend(set.prompt(&name, &item));
                 }
             }
             match turns {

@@ -86,9 +86,15 @@ impl TombstoneSet {
         !self.is_empty() && self.tombstones.contains(&self.session(key))
     }
 
-    /// What a prompt is known by in any session: its id, and what was said in which minute.
-    pub(crate) fn prompt(&self, item: &PastItem) -> Vec<Digest32> {
-        identities(item).iter().map(|identity| self.turn(*identity)).collect()
+    /// What a prompt is known by in any session: its id, and what was said in which minute; and in its own by its id,
+    /// whatever the words are now.
+    pub(crate) fn prompt(&self, session: &str, item: &PastItem) -> Vec<Digest32> {
+        let anywhere = identities(item);
+        let here = identity_in_session(item).filter(|own| !anywhere.contains(own));
+        let here = here.map(|own| {
+            digests::keyed(&self.key, &[b"own", session.as_bytes(), &own.to_be_bytes()])
+        });
+        anywhere.into_iter().map(|identity| self.turn(identity)).chain(here).collect()
     }
 
     /// A turn without a prompt is known by its session and number.
@@ -108,8 +114,9 @@ impl TombstoneSet {
         digests::keyed(&self.key, &[b"prompt", &identity.to_be_bytes()])
     }
 
-    pub(crate) fn has_prompt(&self, item: &PastItem) -> bool {
-        !self.is_empty() && self.prompt(item).iter().any(|digest| self.tombstones.contains(digest))
+    pub(crate) fn has_prompt(&self, session: &str, item: &PastItem) -> bool {
+        let is_there = |digest: &Digest32| self.tombstones.contains(digest);
+        !self.is_empty() && self.prompt(session, item).iter().any(is_there)
     }
 }
 
@@ -117,7 +124,7 @@ impl TombstoneSet {
 pub(crate) fn identities(item: &PastItem) -> Vec<u64> {
     let mut found = Vec::with_capacity(2);
     if let Some(native) = &item.native {
-        found.push(identity_of_id(item.body.role(), native, own_text(&item.body)));
+        found.push(identity_of_id(item.body.role(), native, own_text(&item.body, native)));
     }
     let minute = (item.at / 60_000).to_be_bytes();
     let texts = item.body.texts();
@@ -139,9 +146,21 @@ pub(crate) fn identity_of_id(role: &str, native: &str, text: &str) -> u64 {
     digests::short(&digests::of(&[b"id", role.as_bytes(), native.as_bytes(), text.as_bytes()]))
 }
 
-/// Speech grows under its id, so its text is no part of what it is; other items share an id.
-fn own_text(body: &ItemBody) -> &str {
+/// The id of a prompt alone, if it has one: enough to know it by in its own session.
+pub(crate) fn identity_in_session(item: &PastItem) -> Option<u64> {
+    let is_prompt = matches!(item.body, ItemBody::Prompt { .. });
+    let native = item.native.as_deref().filter(|_| is_prompt)?;
+    Some(identity_of_id(item.body.role(), native, ""))
+}
+
+/// Bytes that an id has at least that no other session gives to anything else: shorter ones are counted, or chance.
+const OWN_ID_BYTES_MIN: usize = 16;
+
+/// Speech grows under its id, so its text is no part of what it is; other items share an id, and so do prompts of
+/// different sessions if it is short.
+fn own_text<'b>(body: &'b ItemBody, native: &str) -> &'b str {
     match body {
+        ItemBody::Prompt { text, .. } if native.len() < OWN_ID_BYTES_MIN => text,
         ItemBody::Prompt { .. } | ItemBody::Answer { .. } | ItemBody::Summary { .. } => "",
         ItemBody::Edit { added, .. } => added,
         other => other.texts()[0],
@@ -163,16 +182,22 @@ mod tests {
             body: ItemBody::Prompt { text: "Why?".to_owned(), bytes: 4 },
         };
         let mut journal = MemoryTombstones::default();
-        let digests = TombstoneSet::of(&journal).prompt(&prompt(Some("u1"), 60_000));
+        let digests = TombstoneSet::of(&journal).prompt("codex:s", &prompt(Some("u1"), 60_000));
         let group = TombstoneGroup { subject: [1; 32], members: digests };
         journal.add(&[group], "test").unwrap();
         let set = TombstoneSet::of(&journal);
-        assert!(set.has_prompt(&prompt(Some("u1"), 999_999)));
-        assert!(set.has_prompt(&prompt(None, 60_001)));
-        assert!(!set.has_prompt(&prompt(None, 180_000)));
-        assert!(!set.has_prompt(&prompt(Some("u2"), 180_000)));
+        assert!(set.has_prompt("codex:t", &prompt(Some("u1"), 999_999)));
+        assert!(set.has_prompt("codex:t", &prompt(None, 60_001)));
+        assert!(!set.has_prompt("codex:t", &prompt(None, 180_000)));
+        assert!(!set.has_prompt("codex:t", &prompt(Some("u2"), 180_000)));
+        // A short id stands for the prompt in its own session, whatever its words are now.
+        let changed = PastItem {
+            body: ItemBody::Prompt { text: "Why now?".to_owned(), bytes: 8 },
+            ..prompt(Some("u1"), 999_999)
+        };
+        assert!(set.has_prompt("codex:s", &changed) && !set.has_prompt("codex:t", &changed));
         let other = TombstoneSet { key: [8; 32], ..set.clone() };
-        assert!(!other.has_prompt(&prompt(Some("u1"), 60_000)));
+        assert!(!other.has_prompt("codex:t", &prompt(Some("u1"), 60_000)));
         assert!(journal.lift([1; 32]).unwrap() && !journal.lift([1; 32]).unwrap());
         assert!(TombstoneSet::of(&journal).is_empty());
     }

@@ -302,6 +302,47 @@ fn any_tool_can_write_our_own_lines() {
     assert_eq!(holding(&lines, "Because.").len(), 1);
 }
 
+// past 18, 25, 32
+#[test]
+fn the_same_short_id_in_two_sessions_is_two_prompts_and_a_copy_is_one() {
+    let mut scene = Scene::new();
+    let line = |session: &str, id: &str, role: &str, text: &str| json!({"session": session, "id": id, "role": role, "text": text, "at": at(1)});
+    let mut lines = vec![
+        line("first", "1", "prompt", "Where is the canary?"),
+        line("first", "2", "answer", "In the mine."),
+        line("second", "1", "prompt", "Which port is it?"),
+        line("second", "2", "answer", "Port 8123."),
+        // Resumed under another name.
+        line("third", "1", "prompt", "Which port is it?"),
+        line("third", "2", "answer", "Port 8123."),
+    ];
+    let path = scene.write("notes.jsonl", &text_of(&lines));
+    let request = ReadScope { path: Some(path.clone()), ..ReadScope::default() };
+    let mut past = scene.past();
+    let answer = scene.read_with(&mut past, &request, &scene.tombstones).unwrap();
+    assert_eq!((answer.turns, answer.agents["lines"].copies), (2, 2));
+    let before = contents(&past);
+    assert_eq!(holding(&before, "Which port is it?").len(), 1);
+    // The words of a prompt changed under its id: it is the same turn.
+    lines[0] = line("first", "1", "prompt", "Where is the canary now?");
+    scene.write("notes.jsonl", &text_of(&lines));
+    let answer = scene.read_with(&mut past, &request, &scene.tombstones).unwrap();
+    assert_eq!(answer.turns, 2);
+    // To forget one leaves the other.
+    let scope = past::ForgetScope {
+        references: vec!["lines:first#1".to_owned()],
+        ..past::ForgetScope::default()
+    };
+    past.forget(&scope, &mut scene.tombstones).unwrap();
+    let after = contents(&past);
+    assert!(holding(&after, "canary").is_empty() && holding(&after, "8123").len() == 1);
+    scene.disk.delete_all();
+    let mut past = scene.past();
+    scene.read_with(&mut past, &request, &scene.tombstones).unwrap();
+    let after = contents(&past);
+    assert!(holding(&after, "mine").is_empty() && holding(&after, "8123").len() == 1);
+}
+
 // past 14, 16
 #[test]
 fn no_bytes_make_a_reader_panic() {
