@@ -110,6 +110,9 @@ pub struct ReadPlan {
     sources: VecDeque<SourcePlan>,
     outcome: ReadOutcome,
     bytes_done: u64,
+    scope: ReadScope,
+    /// What the reading itself made known was added.
+    is_extended: bool,
 }
 
 impl ReadPlan {
@@ -141,7 +144,7 @@ impl Past {
     /// Reads everything that is new.
     pub fn read(&mut self, scope: &ReadScope, world: &mut ReadWorld<'_>) -> Result<ReadOutcome> {
         let mut plan = self.plan(scope, world)?;
-        if !scope.dry_run {
+        while !plan.is_done() && !scope.dry_run {
             self.read_step(&mut plan, world, u64::MAX)?;
         }
         Ok(self.outcome(plan))
@@ -159,7 +162,7 @@ impl Past {
             counts.files += 1;
             counts.bytes += new_bytes(source);
         }
-        Ok(ReadPlan { sources, outcome, bytes_done: 0 })
+        Ok(ReadPlan { sources, outcome, bytes_done: 0, scope: scope.clone(), is_extended: false })
     }
 
     /// Reads so many bytes of what a plan names, newest sources first. What was read is durable and can be found.
@@ -185,7 +188,33 @@ impl Past {
             let _ = self.take_back();
         }
         outcome?;
-        self.end()
+        self.end()?;
+        if plan.is_done() && !plan.is_extended {
+            plan.is_extended = true;
+            self.extend(plan, world)?;
+        }
+        Ok(())
+    }
+
+    /// Adds to a plan what lies in folders that the reading itself made known.
+    fn extend(&self, plan: &mut ReadPlan, world: &ReadWorld<'_>) -> Result<()> {
+        let in_folders = readers::all().into_iter().filter(|reader| {
+            let agent = reader.agent();
+            let agents = &plan.scope.agents;
+            reader.file_in_folders().is_some() && (agents.is_empty() || agents.contains(&agent))
+        });
+        let agents: Vec<PastAgent> = in_folders.map(PastReader::agent).collect();
+        let is_whole = plan.scope.path.is_none() && plan.scope.known_since.is_none();
+        if agents.is_empty() || !is_whole {
+            return Ok(());
+        }
+        let scope = ReadScope { agents, ..plan.scope.clone() };
+        // What cannot be read was counted when the plan was made.
+        let found = self.plans(&scope, world, &mut ReadOutcome::default())?;
+        plan.outcome.changed_files += found.len() as u64;
+        plan.outcome.changed_bytes += found.iter().map(new_bytes).sum::<u64>();
+        plan.sources.extend(found);
+        Ok(())
     }
 
     /// Goes back to what is durable after a reading that failed. What it wrote and nobody names is removed: perhaps it

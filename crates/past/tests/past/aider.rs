@@ -60,7 +60,8 @@ fn aider_is_found_in_folders_that_other_sessions_name() {
         json!({"type": "user", "uuid": "u", "cwd": folder, "timestamp": at(1), "message": {"content": "x"}}),
     ];
     scene.claude("s1", &lines);
-    scene.read();
+    // The first reading makes the folder known and reads on in it.
     let answer = scene.read();
-    assert_eq!(answer.agents["aider"].prompts, 1);
+    assert_eq!((answer.agents["aider"].prompts, answer.changed_files), (1, 2));
+    assert_eq!(scene.read().changed_files, 0);
 }
