@@ -86,6 +86,8 @@ struct WantedErrors {
     signatures: BTreeSet<u64>,
     /// A single line may be a piece of the error that somebody remembers.
     piece: Option<String>,
+    /// Or some of its words, without the signs between; none if they are words of any error.
+    words: BTreeSet<String>,
 }
 
 impl WantedErrors {
@@ -94,9 +96,14 @@ impl WantedErrors {
             [one] => Some(signature::normalized(&one.line)),
             _ => None,
         };
+        let line = errors.first().filter(|_| errors.len() == 1);
+        let words = line.map(|error| words(&error.line)).unwrap_or_default();
+        let tells = words.iter().any(|word| is_telling(word));
         WantedErrors {
             signatures: errors.iter().map(|error| error.signature).collect(),
-            piece: piece.filter(|piece| piece.contains(' ') && piece.len() >= PIECE_BYTES_MIN),
+            words: if tells { words } else { BTreeSet::new() },
+            piece: piece
+                .filter(|piece| tells && piece.contains(' ') && piece.len() >= PIECE_BYTES_MIN),
         }
     }
 
@@ -106,7 +113,22 @@ impl WantedErrors {
                 .piece
                 .as_ref()
                 .is_some_and(|piece| signature::normalized(&error.line).contains(piece.as_str()))
+            || (!self.words.is_empty() && self.words.is_subset(&words(&error.line)))
     }
+}
+
+/// The words of a line, without numbers.
+fn words(text: &str) -> BTreeSet<String> {
+    text.split(|letter: char| !letter.is_alphanumeric())
+        .filter(|word| word.chars().any(char::is_alphabetic))
+        .map(str::to_lowercase)
+        .collect()
+}
+
+/// Whether a word tells one error from others.
+fn is_telling(word: &str) -> bool {
+    word.chars().count() >= SHARED_CHARS_MIN
+        && !["error", "failed", "cannot", "fatal", "found"].contains(&word)
 }
 
 /// Times that one of the errors was met in a session and did not come back after a step.
@@ -157,15 +179,8 @@ fn step(item: &PastItem) -> Option<String> {
 }
 
 fn shares_word(error: &str, steps: &[String]) -> bool {
-    let words = |text: &str| -> BTreeSet<String> {
-        text.split(|letter: char| !letter.is_alphanumeric())
-            .filter(|word| word.chars().count() >= SHARED_CHARS_MIN)
-            .map(str::to_lowercase)
-            .filter(|word| {
-                !["error", "failed", "cannot", "fatal", "found"].contains(&word.as_str())
-            })
-            .collect()
-    };
     let of_error = words(error);
-    steps.iter().any(|step| words(step).iter().any(|word| of_error.contains(word)))
+    steps
+        .iter()
+        .any(|step| words(step).iter().any(|word| is_telling(word) && of_error.contains(word)))
 }

@@ -75,6 +75,34 @@ fn a_fix_ends_where_the_command_that_failed_is_run_again() {
     assert_eq!(fixes[0].references.len(), 2);
 }
 
+// past 57
+#[test]
+fn some_words_of_an_error_are_enough_and_words_of_any_error_are_not() {
+    let scene = Scene::new();
+    let error = "error: linker `cc` not found (os error 2)";
+    for session in ["s1", "s2"] {
+        let id = |part: &str| format!("{session}{part}");
+        let lines = [
+            ran(&id("a"), 1, "make test", error, true),
+            ran(&id("b"), 2, "apt-get install gcc", "done", false),
+            ran(&id("c"), 3, "make test", "12 passed", false),
+        ];
+        scene.claude(session, &lines.concat());
+    }
+    scene.read();
+    let steps = |asked: &str| {
+        let scope = WorkScope { limit: 3, ..WorkScope::default() };
+        let fixes = scene.past().fixes(asked, &scope).unwrap();
+        fixes.into_iter().flat_map(|fix| fix.steps).collect::<Vec<_>>()
+    };
+    for asked in [error, "error: linker cc not found", "linker not found", "linker"] {
+        assert_eq!(steps(asked), ["apt-get install gcc"], "{asked}");
+    }
+    for asked in ["not found", "error", "linker exploded", "error: loader cc not found"] {
+        assert!(steps(asked).is_empty(), "{asked}");
+    }
+}
+
 // past 29
 #[test]
 fn a_transcript_is_masked_like_everything_else() {
