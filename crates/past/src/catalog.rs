@@ -190,6 +190,7 @@ impl Catalog {
             }
             rest = after;
         }
+        catalog.pack();
         catalog.log_bytes = bytes.len() as u64;
         catalog.base_bytes = catalog.log_bytes;
         if !rest.is_empty() {
@@ -197,6 +198,21 @@ impl Catalog {
             catalog.rewrite(disk)?;
         }
         Ok(Some(catalog))
+    }
+
+    /// Makes all rows again in as little memory as they need: what was put in one by one in ascending order fills half
+    /// of a tree's leaves.
+    fn pack(&mut self) {
+        fn filled<K: Ord, V>(map: &mut BTreeMap<K, V>) {
+            *map = std::mem::take(map).into_iter().collect();
+        }
+        filled(&mut self.sources);
+        self.sessions.values_mut().for_each(|row| row.segments.shrink_to_fit());
+        filled(&mut self.sessions);
+        self.prompts.values_mut().for_each(Vec::shrink_to_fit);
+        filled(&mut self.prompts);
+        filled(&mut self.owner_numbers);
+        self.owners.shrink_to_fit();
     }
 
     pub(crate) fn apply(&mut self, change: CatalogChange) {
