@@ -2,6 +2,7 @@
 //! what it wrote down itself.
 //!
 //! - `hooks`: the one operation that every hook asks. `agent_past`: the [`past`] of a home, asked, read and forgotten.
+//! - `labelled_past`: a labelled set read through a past of its own, to measure with.
 //! - here: [`AgentSessions`], which has both beside the operations on memories ([`Service`]).
 //!
 //! What must stay true: a memory is changed only through an operation of [`Service`]; what is kept here beside the
@@ -15,6 +16,7 @@
 
 mod agent_past;
 mod hooks;
+mod labelled_past;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -22,6 +24,7 @@ use service::Service;
 
 pub use agent_past::FollowScope;
 pub use hooks::{StatedCounts, stated_precision};
+pub use labelled_past::LabelledPast;
 
 /// The operations on sessions of agents, over those on the memories of the same home.
 #[derive(Debug)]

@@ -6,8 +6,9 @@
 //! - `catalog`: how far each source was read; `words`: the index; both can be made again from segments (`rebuild`).
 //!   `packing`: how segments and index are compressed.
 //! - `sweep`, `source_file`, `reading`: what changed, and reading on from there. `forget`: tombstones, then bytes.
-//! - `browse`, `search`, `mine`: what can be asked. `drift`: whether agents write what we know.
-//!   `transcript`: one file by itself, without a store. `store`: [`Past`], all of it open together, on a `disk`.
+//! - `browse`, `search`, `mine`: what can be asked. `ranking`: the order of turns; `turn_reader`: those it reads.
+//!   `drift`: whether agents write what we know. `transcript`: one file by itself, without a store. `store`: [`Past`],
+//!   all of it open together, on a `disk`.
 //!
 //! What must stay true: no text is stored unmasked; a source is only ever read; a number of a turn that was given
 //! stays; nothing needs a source that is gone; there is no clock, no network and no environment: they come in.
@@ -24,6 +25,7 @@ mod forget;
 pub mod limits;
 mod mine;
 mod packing;
+mod ranking;
 mod reading;
 mod rebuild;
 mod search;
@@ -34,6 +36,7 @@ mod store;
 mod sweep;
 mod tombstones;
 mod transcript;
+mod turn_reader;
 mod words;
 
 pub use browse::{
@@ -49,9 +52,10 @@ pub use mine::{
     CommandFailure, CommandHabit, ErrorFix, ErrorRecurrence, FileQuestion, FileTrace, SessionBrief,
     SessionFacts, ShapeCount, ShapeReport, SpanRemoval, TraceRole, WorkScope, facts, shapes,
 };
+pub use ranking::TurnArm;
 pub use reading::{ReadOutcome, ReadPlan, ReadScope, ReadWorld};
 pub use rebuild::PastCheck;
-pub use search::{TurnArm, TurnHit, TurnHits, TurnQuestion};
+pub use search::{TurnHit, TurnHits, TurnQuestion};
 pub use store::Past;
 pub use tombstones::{MemoryTombstones, TombstoneGroup, Tombstones};
 pub use transcript::{TranscriptPlace, TranscriptReading, agent_of, read_transcript};

@@ -24,12 +24,14 @@ pub const FRESH_FOLDER_MS: i64 = 30_000;
 pub const HITS_MAX: usize = 200;
 /// Terms of one question.
 pub const TERMS_MAX: usize = 64;
-/// Blocks of text that one search unpacks.
+/// Blocks of text that one search unpacks to judge turns.
 pub const SEARCH_BLOCKS_MAX: usize = 64;
 /// Parts of the index before they are merged.
 pub const PARTS_MAX: usize = 8;
-/// Turns of a session among the first ten hits.
+/// Turns of a session among the first ten hits of a question that is asked of everything.
 pub const TURNS_OF_SESSION: usize = 2;
+/// The same where it is asked of one folder: few sessions are about it, and what answers often lies in one of them.
+pub const TURNS_OF_SESSION_IN_FOLDER: usize = 6;
 /// Bytes of a preview.
 pub const PREVIEW_BYTES_MAX: usize = 600;
 /// Postings in memory before they become a part of the index.
@@ -38,6 +40,11 @@ pub const POSTINGS_MAX: usize = 2_000_000;
 pub const OUTPUT_WORDS_BYTES_MAX: usize = 160;
 /// Bytes of what an edit removed, and of what it added, whose words are counted.
 pub const EDIT_WORDS_BYTES_MAX: usize = 400;
+/// Turns whose texts one search judges.
+pub const JUDGED_TURNS_MAX: usize = 80;
+/// Bytes of what was said in a turn that are judged, and of its prompt where it was answered.
+pub const JUDGED_BYTES_MAX: usize = 3_000;
+pub const JUDGED_PROMPT_BYTES_MAX: usize = 1_000;
 /// Turns that are best by words, of which one search takes its hits.
 pub const RANKED_TURNS_MAX: usize = 512;
 /// Bytes of what was said in a turn that a hit holds.

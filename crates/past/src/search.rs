@@ -1,13 +1,12 @@
 //! Have we dealt with this before? Turns that answer a question, of all agents at once.
 //!
-//! Words and meaning are added up: every turn that has a word of the question, and those whose vectors are near. What
-//! must stay true: filters apply before anything is counted; the same past and question give the same hits; a turn
-//! that was taken back sinks and is marked, it does not vanish; one session does not fill the list.
+//! `ranking` puts turns in order; here is what is asked, and what a hit tells. What must stay true: filters apply
+//! before anything is counted; the same past and question give the same hits; a turn that was taken back sinks and is
+//! marked, it does not vanish; one session does not fill the list.
 
 use std::collections::HashMap;
 use std::path::Path;
 
-use recall::embedding::{Embedder as _, Embedding, ONE, StaticEmbedder};
 use serde::Serialize;
 
 use crate::browse::is_in_folder;
@@ -15,28 +14,19 @@ use crate::catalog::{SessionKey, SessionRow};
 use crate::citation::TurnReference;
 use crate::error::{Error, Result};
 use crate::limits::{
-    HIT_FILES_MAX, HITS_MAX, PREVIEW_BYTES_MAX, RANKED_TURNS_MAX, SEARCH_BLOCKS_MAX,
-    TURN_BYTES_MAX, TURNS_OF_SESSION,
+    HIT_FILES_MAX, HITS_MAX, PREVIEW_BYTES_MAX, RANKED_TURNS_MAX, TURN_BYTES_MAX, TURNS_OF_SESSION,
+    TURNS_OF_SESSION_IN_FOLDER,
 };
+use crate::ranking::{self, RankedTurn, TurnArm};
 use crate::store::Past;
-use crate::words::{self, TurnFilter, WordRanking, WordScore, WordsQuestion};
+use crate::turn_reader::TurnReader;
+use crate::words::{self, TurnFilter, WordsQuestion};
 use transcripts::cleaner::cut;
 use transcripts::session::{ItemBody, PastAgent, PastItem, SessionKind};
 
-/// Hits among which a session may have no more than [`TURNS_OF_SESSION`].
+/// Hits among which a session may have no more than some.
 const SPREAD_HITS: usize = 10;
 const LIMIT: usize = 10;
-/// Turns of a like meaning that are looked at, and of those that have words of the question.
-const NEAR_TURNS: usize = 40;
-const WORD_TURNS: usize = 40;
-/// What full agreement of words, and of meaning, adds to a score.
-const WORDS_SHARE: u64 = 600;
-const MEANING_SHARE: u64 = 400;
-/// Nearness of equal texts.
-const NEAR_ONE: u64 = 1_000;
-/// A turn without a word of the question has to be at least so near.
-const NEAR_MIN: u64 = 450;
-
 #[derive(Clone, Debug, Default)]
 pub struct TurnQuestion {
     pub question: String,
@@ -49,6 +39,8 @@ pub struct TurnQuestion {
     /// Also commands, outputs, edits, summaries, and what agents told each other.
     pub work: bool,
     pub limit: Option<usize>,
+    /// When it is asked, in milliseconds since 1970: a question may say "last week".
+    pub now: i64,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -84,28 +76,12 @@ pub struct TurnHit {
     pub branch: Option<String>,
     pub is_kept_only_here: bool,
     pub is_undone: bool,
+    /// Its place in this answer, as parts per million; it says nothing about other questions.
     pub score: u64,
     /// Different words of the question that the turn has.
     pub terms: u32,
     /// What each way to look at it said.
     pub arms: Vec<TurnArm>,
-}
-
-/// How well a turn does by one measure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct TurnArm {
-    /// `words` or `meaning`.
-    pub arm: &'static str,
-    pub rank: usize,
-    pub score: u64,
-}
-
-/// A turn among the candidates of a question.
-#[derive(Clone, Copy, Debug)]
-struct RankedTurn {
-    hit: WordScore,
-    words: Option<(usize, u64)>,
-    meaning: Option<(usize, u64)>,
 }
 
 impl Past {
@@ -148,108 +124,33 @@ impl Past {
         };
         let ranked = words::rank(&*self.disk, &self.parts, self.table(), &asked)?;
         let matches = ranked.matches;
-        let mut ranked = self.with_meaning(&request.question, &ranked, &asked, &rows)?;
-        let is_undone = |hit: &WordScore| rows[hit.session as usize].1.undone.contains(&hit.turn);
+        let mut reader = TurnReader::new(self);
+        let text = (request.question.as_str(), request.now);
+        let mut ranked = ranking::ranked(self, text, &asked, &ranked, &rows, &mut reader)?;
         for turn in &mut ranked {
             // What was taken back, and what an agent told another, is worth half.
-            let row = rows[turn.hit.session as usize].1;
-            if row.undone.contains(&turn.hit.turn) || row.info.kind == SessionKind::Child {
-                turn.hit.score /= 2;
+            let row = rows[turn.turn.session as usize].1;
+            if row.undone.contains(&turn.turn.turn) || row.info.kind == SessionKind::Child {
+                turn.score /= 2;
             }
         }
-        ranked.sort_by_key(|turn| {
-            let hit = &turn.hit;
-            (std::cmp::Reverse((hit.score, hit.at)), hit.session, hit.turn)
+        ranked.sort_by_key(|ranked| {
+            let turn = &ranked.turn;
+            (std::cmp::Reverse((ranked.score, turn.at)), turn.session, turn.turn)
         });
-        let spread = if only.is_some() { ranked } else { spread(ranked) };
+        let of_session = match (&only, &request.folder) {
+            (Some(_), _) => usize::MAX,
+            (None, Some(_)) => TURNS_OF_SESSION_IN_FOLDER,
+            (None, None) => TURNS_OF_SESSION,
+        };
+        let spread = spread(ranked, of_session);
         let mut hits = Vec::new();
-        for hit in spread.iter().take(limit.min(SEARCH_BLOCKS_MAX)) {
-            let (key, row) = rows[hit.hit.session as usize];
-            let is_undone = is_undone(&hit.hit);
-            hits.push(self.hit(key, row, hit, is_undone, &question.terms, request.work)?);
+        for hit in spread.iter().take(limit) {
+            let (key, row) = rows[hit.turn.session as usize];
+            let items = reader.turn(key, hit.turn.turn)?;
+            hits.push(self.hit((key, row), hit, &items, &question.terms, request.work));
         }
         Ok(TurnHits { hits, matches })
-    }
-
-    /// The turns that have words of the question, with those of a like meaning; scores add both up. A turn without a
-    /// word of the question counts only if its meaning is near enough.
-    fn with_meaning(
-        &self,
-        text: &str,
-        by_words: &WordRanking,
-        asked: &WordsQuestion<'_>,
-        rows: &[(&SessionKey, &SessionRow)],
-    ) -> Result<Vec<RankedTurn>> {
-        let model = StaticEmbedder::shared();
-        let question = model.embed(text);
-        let (disk, table) = (&*self.disk, self.table());
-        let near = words::near(disk, &self.parts, table, &question, &asked.filter, NEAR_TURNS)?;
-        let most = by_words.best.first().map_or(1, |hit| hit.score.max(1));
-        let mut all: Vec<RankedTurn> = by_words
-            .best
-            .iter()
-            .enumerate()
-            .map(|(at, hit)| RankedTurn {
-                hit: *hit,
-                words: Some((at + 1, hit.score)),
-                meaning: None,
-            })
-            .collect();
-        let mut looked_at: Vec<usize> = (0..all.len().min(WORD_TURNS)).collect();
-        let places: HashMap<(u32, u32), usize> = all
-            .iter()
-            .enumerate()
-            .map(|(at, turn)| ((turn.hit.session, turn.hit.turn), at))
-            .collect();
-        let mut beyond = Vec::new();
-        for turn in near {
-            let words = by_words.of(turn.document);
-            match places.get(&(turn.session, turn.turn)) {
-                Some(place) if *place < WORD_TURNS => {}
-                Some(place) => looked_at.push(*place),
-                // It may have a word that was ruled out: the list of words tells only of the others.
-                None if words.is_none() && !asked.question.excluded.is_empty() => {}
-                None => {
-                    let (score, terms) = words.unwrap_or_default();
-                    let (session, turn, at) = (turn.session, turn.turn, turn.at);
-                    let hit = WordScore { session, turn, at, score, terms };
-                    if words.is_some() {
-                        beyond.push(all.len());
-                    }
-                    looked_at.push(all.len());
-                    all.push(RankedTurn { hit, words: None, meaning: None });
-                }
-            }
-        }
-        if !beyond.is_empty() {
-            let scores: Vec<u64> = beyond.iter().map(|place| all[*place].hit.score).collect();
-            for (place, rank) in beyond.into_iter().zip(by_words.ranks(&scores)) {
-                all[place].words = Some((rank, all[place].hit.score));
-            }
-        }
-        looked_at.truncate(SEARCH_BLOCKS_MAX);
-        for place in &looked_at {
-            let hit = all[*place].hit;
-            let items = self.items_of(rows[hit.session as usize].0, Some(hit.turn))?;
-            let nearest = nearness(&items, &question);
-            all[*place].meaning = Some((0, nearest));
-        }
-        let mut by_meaning: Vec<usize> = looked_at;
-        by_meaning.sort_by_key(|place| (std::cmp::Reverse(all[*place].meaning), *place));
-        for (rank, place) in by_meaning.into_iter().enumerate() {
-            if let Some((at, _)) = &mut all[place].meaning {
-                *at = rank + 1;
-            }
-        }
-        for turn in &mut all {
-            let by_words = turn.hit.score * WORDS_SHARE / most;
-            let by_meaning = turn.meaning.map_or(0, |(_, near)| near * MEANING_SHARE / NEAR_ONE);
-            turn.hit.score = by_words + by_meaning;
-        }
-        all.retain(|turn| {
-            turn.words.is_some() || turn.meaning.is_some_and(|(_, near)| near >= NEAR_MIN)
-        });
-        Ok(all)
     }
 
     fn session_key(&self, reference: &str) -> Result<SessionKey> {
@@ -259,25 +160,18 @@ impl Past {
 
     fn hit(
         &self,
-        key: &SessionKey,
-        row: &SessionRow,
-        turn: &RankedTurn,
-        is_undone: bool,
+        (key, row): (&SessionKey, &SessionRow),
+        ranked: &RankedTurn,
+        items: &[PastItem],
         terms: &[String],
         with_work: bool,
-    ) -> Result<TurnHit> {
-        let hit = &turn.hit;
-        let items = self.items_of(key, Some(hit.turn))?;
-        let arms = [("words", turn.words), ("meaning", turn.meaning)];
-        let arms = arms.into_iter().filter_map(|(arm, said)| {
-            let (rank, score) = said?;
-            Some(TurnArm { arm, rank, score })
-        });
+    ) -> TurnHit {
+        let hit = &ranked.turn;
         let prompt = items.iter().find_map(|item| match &item.body {
             ItemBody::Prompt { text, .. } => Some(cut(text, PREVIEW_BYTES_MAX).to_owned()),
             _ => None,
         });
-        let (role, preview) = self.preview(&items, terms, with_work);
+        let (role, preview) = self.preview(items, terms, with_work);
         let answered = items.iter().rev().find_map(|item| match &item.body {
             ItemBody::Answer { text, .. } if !text.trim().is_empty() && role != "answer" => {
                 Some(cut(text.trim(), PREVIEW_BYTES_MAX).to_owned())
@@ -291,7 +185,7 @@ impl Past {
             .collect();
         let said = said.join("\n\n");
         let text = window(&said, said.find(&preview).unwrap_or(0), TURN_BYTES_MAX);
-        Ok(TurnHit {
+        TurnHit {
             reference: format!("{}:{}#{}", key.0.name(), key.1, hit.turn),
             agent: key.0,
             session: key.1.clone(),
@@ -305,14 +199,14 @@ impl Past {
             preview,
             prompt,
             answered,
-            files: files(&items),
+            files: files(items),
             branch: row.info.branch.clone(),
             is_kept_only_here: !Path::new(&row.source).exists(),
-            is_undone,
-            score: hit.score,
-            terms: hit.terms,
-            arms: arms.collect(),
-        })
+            is_undone: row.undone.contains(&hit.turn),
+            score: ranked.score,
+            terms: ranked.terms,
+            arms: ranked.arms.clone(),
+        }
     }
 
     /// The item that has most words of the question, around the first of them; an answer rather than a prompt.
@@ -362,23 +256,6 @@ impl Past {
     }
 }
 
-/// How near the nearest passage of what was said is to a question, up to [`NEAR_ONE`].
-fn nearness(items: &[PastItem], question: &Embedding) -> u64 {
-    let said = |is_prompt: bool| {
-        items.iter().filter_map(move |item| match &item.body {
-            ItemBody::Prompt { text, .. } if is_prompt => Some(text.as_str()),
-            ItemBody::Answer { text, .. } if !is_prompt => Some(text.as_str()),
-            _ => None,
-        })
-    };
-    let answers: Vec<&str> = said(false).collect();
-    let passages = words::passages(said(true).next(), &answers);
-    let model = StaticEmbedder::shared();
-    let nearest = passages.iter().map(|passage| question.dot(&model.embed(passage))).max();
-    let nearest = u64::try_from(nearest.unwrap_or(0)).unwrap_or(0);
-    nearest * NEAR_ONE / ONE.unsigned_abs()
-}
-
 /// A part of a text with this place in it, from the beginning of a line where one is near.
 fn window(text: &str, at: usize, max: usize) -> &str {
     if text.len() <= max {
@@ -406,12 +283,12 @@ fn files(items: &[PastItem]) -> Vec<String> {
 }
 
 /// Keeps the order, but of one session no more than a few among the first.
-fn spread(ranked: Vec<RankedTurn>) -> Vec<RankedTurn> {
+fn spread(ranked: Vec<RankedTurn>, of_session: usize) -> Vec<RankedTurn> {
     let mut counts: HashMap<u32, usize> = HashMap::new();
     let (mut first, mut later) = (Vec::new(), Vec::new());
     for hit in ranked {
-        let count = counts.entry(hit.hit.session).or_default();
-        if first.len() < SPREAD_HITS && *count < TURNS_OF_SESSION {
+        let count = counts.entry(hit.turn.session).or_default();
+        if first.len() < SPREAD_HITS && *count < of_session {
             *count += 1;
             first.push(hit);
         } else {

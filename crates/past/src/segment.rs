@@ -166,26 +166,45 @@ pub(crate) fn items(
     turn: Option<u32>,
 ) -> Result<Vec<PastItem>, String> {
     let mut found = Vec::new();
-    for block in &footer.blocks {
-        if turn.is_some_and(|turn| turn < block.first_turn || turn > block.last_turn) {
+    for place in footer.blocks_of(turn) {
+        found.extend(block_items(&block(bytes, footer, place)?, turn)?);
+    }
+    Ok(found)
+}
+
+impl SegmentFooter {
+    /// The places of the blocks in which a turn lies, or of all.
+    pub(crate) fn blocks_of(&self, turn: Option<u32>) -> impl Iterator<Item = usize> {
+        let holds = move |row: &BlockRow| {
+            turn.is_none_or(|turn| row.first_turn <= turn && turn <= row.last_turn)
+        };
+        let blocks = self.blocks.iter().enumerate();
+        blocks.filter(move |(_, row)| holds(row)).map(|(place, _)| place)
+    }
+}
+
+/// The bytes of a block when it is unpacked.
+pub(crate) fn block(bytes: &[u8], footer: &SegmentFooter, place: usize) -> Result<Vec<u8>, String> {
+    let row = footer.blocks.get(place).ok_or("it has fewer blocks")?;
+    let from = usize::try_from(row.offset).map_err(|error| error.to_string())?;
+    let packed = bytes.get(from..from + row.length as usize).ok_or("a block is cut off")?;
+    packing::unpacked(packed, UNPACKED_BYTES_MAX).map_err(|error| format!("a block: {error}"))
+}
+
+/// The items of a block, or those of a turn.
+pub(crate) fn block_items(raw: &[u8], turn: Option<u32>) -> Result<Vec<PastItem>, String> {
+    let mut found = Vec::new();
+    let damaged = |error| format!("an item: {error}");
+    let mut decoder = minicbor::Decoder::new(raw);
+    while decoder.position() < raw.len() {
+        if let Some(turn) = turn
+            && turn != turn_at(&decoder).map_err(damaged)?
+        {
+            // Making an item of it would cost more than to unpack it.
+            decoder.skip().map_err(damaged)?;
             continue;
         }
-        let from = usize::try_from(block.offset).map_err(|error| error.to_string())?;
-        let packed = bytes.get(from..from + block.length as usize).ok_or("a block is cut off")?;
-        let raw = packing::unpacked(packed, UNPACKED_BYTES_MAX)
-            .map_err(|error| format!("a block: {error}"))?;
-        let damaged = |error| format!("an item: {error}");
-        let mut decoder = minicbor::Decoder::new(&raw);
-        while decoder.position() < raw.len() {
-            if let Some(turn) = turn
-                && turn != turn_at(&decoder).map_err(damaged)?
-            {
-                // Making an item of it would cost more than to unpack it.
-                decoder.skip().map_err(damaged)?;
-                continue;
-            }
-            found.push(decoder.decode().map_err(damaged)?);
-        }
+        found.push(decoder.decode().map_err(damaged)?);
     }
     Ok(found)
 }

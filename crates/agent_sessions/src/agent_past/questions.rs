@@ -107,6 +107,7 @@ impl AgentSessions {
             until: time(request.until.as_deref())?,
             work: request.work,
             limit: request.limit,
+            now: caller.now()?.get(),
         };
         let found = self.ask_past(caller, |past| {
             let found = past.search(&question)?;

@@ -91,8 +91,9 @@ pub struct PastHit {
 /// How well a turn does by one measure.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct PastArm {
-    /// words or meaning.
+    /// words, meaning, interaction, session, date or entities.
     pub arm: String,
     pub rank: usize,
+    /// Thousandths of the best.
     pub score: u64,
 }

@@ -126,4 +126,13 @@ fn two_configurations_are_compared_on_the_same_questions() {
     assert!(error.err.contains("no question has the category \"nobody\"; there are "), "{error:?}");
     let error = home.run(&["eval", set, "--weights", "wrods=1"]).ends(2);
     assert!(error.err.contains("wrods") && error.err.contains("interaction"), "{error:?}");
+    // past 44: the same set, read as sessions.
+    let view = home.run(&["eval", set, "--as", "past", "--json"]).ok().json();
+    assert_eq!(view["turns"], 12);
+    assert!((view["turn"]["mrr"].as_f64().unwrap() - 1.0).abs() < 1e-9, "{view}");
+    assert!(view["session"]["categories"]["easy"]["recall@10"].is_f64(), "{view}");
+    let text = home.run(&["eval", set, "--as", "past", "--categories", "easy"]).ok().out;
+    assert!(text.contains("12 texts") && text.contains("easy"), "{text}");
+    home.run(&["eval", set, "--as", "past", "--categories", "nobody"]).ends(2);
+    home.run(&["eval", set, "--as", "past", "--ablation"]).ends(2);
 }

@@ -26,6 +26,7 @@ use crate::failure::{CommandResult, Failure};
 use crate::invocation::Invocation;
 use crate::output::{Output, ProgressLine};
 
+use agent_sessions::LabelledPast;
 pub use agent_sessions::stated_precision;
 
 /// Hits asked for: for nearly all questions enough for ten sessions.
@@ -91,15 +92,7 @@ pub fn with_set(
     let default = if embedder.is_some() { ArmWeights::with_model() } else { ArmWeights::default() };
     let weights = |text: Option<&str>| text.map(|text| default.changed(text)).transpose();
     let (base, other) = (weights(plan.weights)?.unwrap_or(default), weights(plan.compare)?);
-    let text = |name: &str| {
-        let path = plan.folder.join(name);
-        std::fs::read_to_string(&path).map_err(|error| Failure::file(&path, error))
-    };
-    let set = LabelledSet::parse(
-        &text(evaluation::CORPUS)?,
-        &text(evaluation::QUESTIONS)?,
-        &text(evaluation::ANSWERS)?,
-    )?;
+    let set = read_set(plan.folder)?;
     check_categories(plan.categories, &set)?;
     let scratch = std::env::temp_dir().join(format!("cortex-eval-{}", std::process::id()));
     let outcome = opened(plan, &set, &scratch, (inv, embedder), out)
@@ -107,6 +100,68 @@ pub fn with_set(
     let removed = std::fs::remove_dir_all(&scratch);
     outcome?;
     removed.map_err(|error| Failure::file(&scratch, error))
+}
+
+/// Reads the set into a past of its own and asks it every question.
+pub fn ask_past(
+    (folder, categories): (&Path, &[String]),
+    inv: &Invocation,
+    out: &Output,
+) -> CommandResult<PastMeasurement> {
+    let set = read_set(folder)?;
+    check_categories(categories, &set)?;
+    let scratch = std::env::temp_dir().join(format!("cortex-eval-{}", std::process::id()));
+    let asked = LabelledPast::read(&set, &scratch, inv.now()?.0)
+        .map_err(Failure::from)
+        .and_then(|past| ask_each(&past, &set, categories, out));
+    let removed = std::fs::remove_dir_all(&scratch);
+    let measured = asked?;
+    removed.map_err(|error| Failure::file(&scratch, error))?;
+    Ok(measured)
+}
+
+/// How well the past answered.
+#[derive(Debug, Default)]
+pub struct PastMeasurement {
+    pub measured: Measurement,
+    pub turns: usize,
+    /// Of its segments.
+    pub bytes: u64,
+}
+
+fn ask_each(
+    past: &LabelledPast,
+    set: &LabelledSet,
+    categories: &[String],
+    out: &Output,
+) -> CommandResult<PastMeasurement> {
+    let mut measured = Measurement::default();
+    let mut progress = ProgressLine::new(out);
+    for (n, question) in set.questions.iter().enumerate() {
+        progress.at("asked", n as u64 + 1, set.questions.len() as u64);
+        let category = question.category();
+        let is_asked = categories.is_empty() || categories.iter().any(|c| c == category);
+        let Some(relevant) = set.relevant(question).filter(|_| is_asked) else { continue };
+        let started = Instant::now();
+        let found = past.ask(question, LIMIT)?;
+        measured.times.push(started.elapsed());
+        measured.add(category, set.judge(&found, relevant));
+    }
+    measured.times.sort_unstable();
+    let (turns, bytes) = past.size();
+    Ok(PastMeasurement { measured, turns, bytes })
+}
+
+fn read_set(folder: &Path) -> CommandResult<LabelledSet> {
+    let text = |name: &str| {
+        let path = folder.join(name);
+        std::fs::read_to_string(&path).map_err(|error| Failure::file(&path, error))
+    };
+    Ok(LabelledSet::parse(
+        &text(evaluation::CORPUS)?,
+        &text(evaluation::QUESTIONS)?,
+        &text(evaluation::ANSWERS)?,
+    )?)
 }
 
 /// The set, saved and with its vectors.
@@ -213,12 +268,7 @@ impl LabelledSearch<'_> {
             let answer = recall::search::search(&self.reading, None, &query, self.now)?;
             measured.times.push(started.elapsed());
             let found = answer.hits.iter().filter_map(|hit| self.ids.get(&hit.id.get()).cloned());
-            let (memories, sessions) = self.set.judge(&found.collect::<Vec<_>>(), relevant);
-            measured.turns.add(category, memories);
-            if let Some(sessions) = sessions {
-                measured.sessions.add(category, sessions);
-            }
-            measured.each.push((memories, sessions));
+            measured.add(category, self.set.judge(&found.collect::<Vec<_>>(), relevant));
         }
         measured.times.sort_unstable();
         Ok(measured)
@@ -295,6 +345,14 @@ impl LabelledSearch<'_> {
 }
 
 impl Measurement {
+    fn add(&mut self, category: &str, (turn, session): (Means, Option<Means>)) {
+        self.turns.add(category, turn);
+        if let Some(session) = session {
+            self.sessions.add(category, session);
+        }
+        self.each.push((turn, session));
+    }
+
     pub fn latency(&self, percent: usize) -> f64 {
         let time = self.times.get(self.times.len() * percent / 100);
         time.map_or(0.0, |time| time.as_secs_f64() * 1_000.0)

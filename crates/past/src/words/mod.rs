@@ -19,8 +19,8 @@ mod varint;
 pub(crate) use builder::WordsBuilder;
 pub(crate) use merge::{due, merged};
 pub(crate) use part::{Part, SegmentName, name_of};
-pub(crate) use query::{WordRanking, WordScore, WordsQuestion, rank};
-pub(crate) use sketches::{near, passages};
-pub(crate) use table::{TurnFilter, TurnTable};
+pub(crate) use query::{WordRanking, WordsQuestion, rank};
+pub(crate) use sketches::{Nearness, near};
+pub(crate) use table::{TableTurn, TurnFilter, TurnTable};
 
 pub(crate) const FOLDER: &str = "index";

@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 
 use text::analyze::ParsedQuestion;
-use text::index::idf;
+use text::index::{WordMatch, idf};
 
 use super::part::Part;
 use super::table::{TurnFilter, TurnTable};
@@ -35,8 +35,8 @@ pub(crate) struct WordScore {
     pub(crate) turn: u32,
     pub(crate) at: i64,
     pub(crate) score: u64,
-    /// How many different terms of the question it has.
-    pub(crate) terms: u32,
+    /// The document that stands for it.
+    pub(crate) document: u32,
 }
 
 /// What the words of a question say about all turns.
@@ -46,33 +46,29 @@ pub(crate) struct WordRanking {
     pub(crate) best: Vec<WordScore>,
     /// Turns that have a word of the question.
     pub(crate) matches: u64,
+    /// Turns that could have one.
+    pub(crate) documents: u64,
+    /// How many turns have each term, in the order of the question's terms and then of its beginnings of words.
+    pub(crate) frequencies: Vec<u64>,
+    rarities: Vec<u64>,
     scores: Vec<u32>,
-    terms: Vec<u8>,
+    /// A bit for each term that a document has.
+    terms: Vec<u64>,
     touched: Vec<u32>,
 }
 
-impl WordRanking {
-    /// What a turn beyond the best has: score and terms, by the document that stands for it.
-    pub(crate) fn of(&self, document: u32) -> Option<(u64, u32)> {
-        let score = *self.scores.get(document as usize)?;
-        (score > 0).then(|| (u64::from(score), u32::from(self.terms[document as usize])))
-    }
+/// What a term of a question weighs beside its rarity, as in `recall`.
+const TERM_WEIGHT: u64 = 16;
 
-    /// Where scores stand among all: one more than the turns that have a higher one.
-    pub(crate) fn ranks(&self, scores: &[u64]) -> Vec<usize> {
-        let mut sorted: Vec<u64> = scores.to_vec();
-        sorted.sort_unstable();
-        // For each place in `sorted`, turns whose score is higher than that of the place before it.
-        let mut above = vec![0_usize; sorted.len() + 1];
-        for document in &self.touched {
-            let score = u64::from(self.scores[*document as usize]);
-            above[sorted.partition_point(|known| *known < score)] += 1;
-        }
-        for place in (0..sorted.len()).rev() {
-            above[place] += above[place + 1];
-        }
-        let rank = |score: &u64| above[sorted.partition_point(|known| known <= score)] + 1;
-        scores.iter().map(|score| rank(score).max(1)).collect()
+impl WordRanking {
+    /// What a turn has, by the document that stands for it, on the scale of `recall`.
+    pub(crate) fn of(&self, document: u32) -> Option<WordMatch> {
+        let score = u64::from(*self.scores.get(document as usize)?) * TERM_WEIGHT;
+        let terms = self.terms[document as usize];
+        let has = |place: &usize| terms >> place & 1 == 1;
+        let present = (0..self.rarities.len()).filter(has).map(|place| self.rarities[place]);
+        let present = present.sum::<u64>() * TERM_WEIGHT;
+        (score > 0).then_some(WordMatch { score, present, terms: terms.count_ones() })
     }
 }
 
@@ -86,13 +82,14 @@ pub(crate) fn rank(
     let filter = &asked.filter;
     let documents = table.count(parts, filter);
     let mut ranking = WordRanking {
+        documents,
         scores: vec![0; table.documents()],
         terms: vec![0; table.documents()],
         ..WordRanking::default()
     };
     let mut worth = vec![0_u8; table.documents()];
     let mut met: Vec<u32> = Vec::new();
-    for group in groups(disk, parts, asked.question)? {
+    for (at, group) in groups(disk, parts, asked.question)?.into_iter().enumerate() {
         let mut df = 0_u64;
         for (place, part) in parts.iter().enumerate() {
             for term in &group {
@@ -114,6 +111,8 @@ pub(crate) fn rank(
             }
         }
         let rarity = u32::try_from(idf(documents, df)).unwrap_or(u32::MAX);
+        ranking.frequencies.push(df);
+        ranking.rarities.push(u64::from(rarity));
         for document in met.drain(..) {
             let place = document as usize;
             if ranking.scores[place] == 0 {
@@ -121,7 +120,7 @@ pub(crate) fn rank(
             }
             let more = rarity.saturating_mul(u32::from(worth[place]));
             ranking.scores[place] = ranking.scores[place].saturating_add(more);
-            ranking.terms[place] = ranking.terms[place].saturating_add(1);
+            ranking.terms[place] |= 1 << at;
             worth[place] = 0;
         }
     }
@@ -159,7 +158,7 @@ fn best(parts: &[Part], table: &TurnTable, ranking: &WordRanking, most: usize) -
                 turn: turn.turn,
                 at: turn.at,
                 score: u64::from(score(document)),
-                terms: u32::from(ranking.terms[*document as usize]),
+                document: turn.document,
             })
         })
         .collect();
@@ -172,7 +171,8 @@ fn best(parts: &[Part], table: &TurnTable, ranking: &WordRanking, most: usize) -
     found
 }
 
-/// The terms of the question, each alone, and those that a beginning stands for together.
+/// The terms of the question, each alone, and those that a beginning stands for together: no more than a row of bits
+/// has places for.
 fn groups(
     disk: &dyn PastDisk,
     parts: &[Part],
@@ -190,6 +190,7 @@ fn groups(
         terms.truncate(EXPANSIONS_MAX);
         groups.push(terms);
     }
+    groups.truncate(TERMS_MAX);
     Ok(groups)
 }
 
@@ -198,15 +199,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rank_is_one_more_than_the_turns_with_a_higher_score() {
+    fn what_a_turn_has_of_a_question_is_told_by_its_terms() {
         let ranking = WordRanking {
             scores: vec![5, 9, 5, 1, 0, 7],
-            terms: vec![1; 6],
-            touched: vec![0, 1, 2, 3, 5],
+            terms: vec![1, 3, 1, 1, 0, 2],
+            rarities: vec![100, 10],
             ..WordRanking::default()
         };
-        assert_eq!(ranking.ranks(&[5, 9, 1, 7, 5]), [3, 1, 5, 2, 3]);
         assert_eq!(ranking.of(4), None);
-        assert_eq!(ranking.of(1), Some((9, 1)));
+        assert_eq!(ranking.of(1), Some(WordMatch { score: 9 * 16, present: 110 * 16, terms: 2 }));
+        assert_eq!(ranking.of(5), Some(WordMatch { score: 7 * 16, present: 10 * 16, terms: 1 }));
     }
 }

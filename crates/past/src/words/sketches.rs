@@ -6,6 +6,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use recall::embedding::{Embedder as _, Embedding, StaticEmbedder};
+use recall::search::near_by_bits;
 
 use super::part::Part;
 use super::table::{TurnFilter, TurnTable};
@@ -14,6 +15,7 @@ use crate::error::Result;
 
 /// Bytes of a sketch: a bit for each of 256 components.
 pub(crate) const SKETCH_BYTES: usize = 32;
+const SKETCH_BITS: u32 = 256;
 pub(crate) type Sketch = [u8; SKETCH_BYTES];
 
 /// Words of a passage.
@@ -153,7 +155,27 @@ pub(crate) struct NearTurn {
     pub(crate) document: u32,
 }
 
-/// The turns nearest to a question among those that may be shown, nearest first.
+/// What the sketches say of a question.
+#[derive(Debug, Default)]
+pub(crate) struct Nearness {
+    /// The turns nearest to it among those that may be shown, nearest first.
+    pub(crate) best: Vec<NearTurn>,
+    /// For each document the bits in which its nearest passage differs; [`NO_SKETCH`] where it has none.
+    distances: Vec<u8>,
+}
+
+/// More bits than any that is near can differ in.
+const NO_SKETCH: u8 = u8::MAX;
+
+impl Nearness {
+    /// About how near a document is, as a product of vectors.
+    pub(crate) fn of(&self, document: u32) -> u64 {
+        let distance = self.distances.get(document as usize).copied().unwrap_or(NO_SKETCH);
+        near_by_bits(u32::from(distance), SKETCH_BITS)
+    }
+}
+
+/// Compares a question with the sketches of all turns.
 pub(crate) fn near(
     disk: &dyn PastDisk,
     parts: &[Part],
@@ -161,9 +183,10 @@ pub(crate) fn near(
     question: &Embedding,
     filter: &TurnFilter<'_>,
     count: usize,
-) -> Result<Vec<NearTurn>> {
-    let Some(wanted) = sketch(question) else { return Ok(Vec::new()) };
+) -> Result<Nearness> {
+    let Some(wanted) = sketch(question) else { return Ok(Nearness::default()) };
     let wanted = words_of(&wanted);
+    let mut distances = vec![NO_SKETCH; table.documents()];
     let mut best: BTreeSet<NearTurn> = BTreeSet::new();
     for (place, part) in parts.iter().enumerate() {
         let base = table.base(place);
@@ -177,8 +200,10 @@ pub(crate) fn near(
             };
             let mut bound = farthest(&best);
             let mut close: Vec<(usize, u32)> = Vec::new();
+            let start = base as usize + first;
+            let measured = &mut distances[start..start + group.counts.len()];
             // Counting bits in hardware is several times as fast, and this loop is most of a question.
-            pulp::Arch::new().dispatch(|| nearest(group, &wanted, bound, &mut close));
+            pulp::Arch::new().dispatch(|| nearest(group, &wanted, bound, measured, &mut close));
             for (at, distance) in close {
                 if distance > bound {
                     continue;
@@ -202,18 +227,26 @@ pub(crate) fn near(
     }
     // What stands in two segments is one turn.
     let mut met: HashSet<u32> = HashSet::new();
-    Ok(best.into_iter().filter(|hit| met.insert(hit.document)).collect())
+    let best = best.into_iter().filter(|hit| met.insert(hit.document)).collect();
+    Ok(Nearness { best, distances })
 }
 
-/// Documents of a group whose nearest sketch differs in no more than `bound` bits.
+/// Measures the documents of a group, and notes those whose nearest sketch differs in no more than `bound` bits.
 #[expect(clippy::inline_always, reason = "a call would leave the wide instructions")]
 #[inline(always)]
-fn nearest(group: &SketchGroup<'_>, wanted: &[u64; 4], bound: u32, close: &mut Vec<(usize, u32)>) {
-    for (place, sketches) in group.documents() {
+fn nearest(
+    group: &SketchGroup<'_>,
+    wanted: &[u64; 4],
+    bound: u32,
+    measured: &mut [u8],
+    close: &mut Vec<(usize, u32)>,
+) {
+    for ((place, sketches), measured) in group.documents().zip(measured) {
         let mut least = u32::MAX;
         for sketch in sketches {
             least = least.min(distance(&words_of(sketch), wanted));
         }
+        *measured = u8::try_from(least).unwrap_or(NO_SKETCH);
         if least <= bound && !sketches.is_empty() {
             close.push((place, least));
         }

@@ -25,6 +25,16 @@ pub(crate) struct TurnTable {
     /// The part of each document is looked up by `bases`; here is the document that stands for its turn.
     standing: Vec<u32>,
     live: u64,
+    /// Documents by session: those of one segment follow each other.
+    runs: Vec<DocumentRun>,
+}
+
+/// Documents of one segment, by their numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct DocumentRun {
+    session: u32,
+    from: u32,
+    until: u32,
 }
 
 /// Which turns may be shown.
@@ -70,8 +80,13 @@ impl TurnTable {
             numbers.extend(row.segments.iter().map(|segment| (segment.digest, number)));
             rows.push(row);
         }
-        let mut table =
-            TurnTable { bases: Vec::new(), sessions: Vec::new(), standing: Vec::new(), live: 0 };
+        let mut table = TurnTable {
+            bases: Vec::new(),
+            sessions: Vec::new(),
+            standing: Vec::new(),
+            live: 0,
+            runs: Vec::new(),
+        };
         let mut twice: HashMap<(u32, u32), u32> = HashMap::new();
         let mut times: Vec<i64> = Vec::new();
         for part in parts {
@@ -93,6 +108,7 @@ impl TurnTable {
                 }
                 table.live += 1;
                 table.standing.push(number);
+                table.extend_run(session, number);
                 if is_divided(rows[session as usize], document.turn) {
                     let standing = twice.entry((session, document.turn)).or_insert(number);
                     if times[*standing as usize] < document.at {
@@ -105,7 +121,32 @@ impl TurnTable {
         if !twice.is_empty() {
             table.join(parts, &twice);
         }
+        table.runs.sort_unstable();
         table
+    }
+
+    fn extend_run(&mut self, session: u32, number: u32) {
+        match self.runs.last_mut() {
+            Some(run) if run.session == session && run.until == number => run.until += 1,
+            _ => self.runs.push(DocumentRun { session, from: number, until: number + 1 }),
+        }
+    }
+
+    /// The turns of a session that may be shown, in order; each with all documents of it.
+    pub(crate) fn turns_of(
+        &self,
+        parts: &[Part],
+        session: u32,
+        filter: &TurnFilter<'_>,
+    ) -> Vec<(TableTurn, u32)> {
+        let start = self.runs.partition_point(|run| run.session < session);
+        let runs = self.runs[start..].iter().take_while(|run| run.session == session);
+        let mut turns: Vec<(TableTurn, u32)> = runs
+            .flat_map(|run| run.from..run.until)
+            .filter_map(|number| Some((self.shown(parts, number, filter)?, number)))
+            .collect();
+        turns.sort_by_key(|(turn, number)| (turn.turn, *number));
+        turns
     }
 
     /// Lets one document stand for all of its turn.

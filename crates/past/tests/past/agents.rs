@@ -305,8 +305,10 @@ fn any_tool_can_write_our_own_lines() {
 // past 18, 25, 32
 #[test]
 fn the_same_short_id_in_two_sessions_is_two_prompts_and_a_copy_is_one() {
+    fn line(session: &str, id: &str, role: &str, text: &str) -> serde_json::Value {
+        json!({"session": session, "id": id, "role": role, "text": text, "at": at(1)})
+    }
     let mut scene = Scene::new();
-    let line = |session: &str, id: &str, role: &str, text: &str| json!({"session": session, "id": id, "role": role, "text": text, "at": at(1)});
     let mut lines = vec![
         line("first", "1", "prompt", "Where is the canary?"),
         line("first", "2", "answer", "In the mine."),

@@ -170,3 +170,22 @@ fn a_turn_is_found_by_its_meaning_and_says_so() {
     // What has nothing to do with anything is not answered.
     assert!(scene.past().search(&ask("zygomorphic quaternions")).unwrap().hits.is_empty());
 }
+
+// past 44
+#[test]
+fn a_turn_beside_one_that_has_the_words_is_found_too() {
+    let scene = scene();
+    scene.claude(
+        "boats",
+        &[
+            asked("boats-1", 1, "Which boats did we rent in Bergen?"),
+            asked("boats-2", 2, "Mostly sloops."),
+        ],
+    );
+    scene.read();
+    let hits = references(&scene, &ask("boats rented in Bergen"));
+    assert_eq!(hits[0], "claude-code:boats#1");
+    assert!(hits.contains(&"claude-code:boats#2".to_owned()), "{hits:?}");
+    // What holds a word that was ruled out is no hit, whatever stands beside it.
+    assert!(references(&scene, &ask("boats Bergen -boats")).is_empty());
+}

@@ -24,7 +24,10 @@ pub(crate) const ALLOWED: [(&str, &[&str]); 29] = [
     ("intake", &["kernel", "redact", "text"]),
     ("service", &["api", "embed", "intake", "kernel", "mind", "proof", "recall", "text"]),
     // What agents are told, what is kept of their sessions, and their past, over the operations on memories.
-    ("agent_sessions", &["api", "kernel", "mind", "past", "recall", "service", "transcripts"]),
+    (
+        "agent_sessions",
+        &["api", "kernel", "mind", "past", "recall", "service", "text", "transcripts"],
+    ),
     ("transfer", &["api", "intake", "kernel", "service"]),
     ("client", &["api", "proof"]),
     ("cluster", &["kernel", "proof"]),

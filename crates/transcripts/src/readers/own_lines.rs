@@ -1,6 +1,6 @@
 //! Our own form, for any tool that nobody wrote a reader for: a JSON object per line with `session`, `role` and
-//! `text`, and where they are known `at`, `folder`, `id` and `title`. Roles are prompt, answer, command, output,
-//! summary and note.
+//! `text`, and where they are known `at`, `folder`, `id`, `title` and, of a talk of several people, `speaker`. Roles
+//! are prompt, answer, command, output, summary and note.
 
 use std::path::{Path, PathBuf};
 
@@ -33,6 +33,8 @@ struct OwnLine<'a> {
     id: JsonText<'a>,
     #[serde(borrow)]
     title: JsonText<'a>,
+    #[serde(borrow)]
+    speaker: JsonText<'a>,
 }
 
 impl PastReader for OwnLines {
@@ -41,7 +43,7 @@ impl PastReader for OwnLines {
     }
 
     fn version(&self) -> u32 {
-        1
+        2
     }
 
     fn roots(&self, _surroundings: &PastSurroundings) -> Vec<PathBuf> {
@@ -85,7 +87,8 @@ fn record(text: &str, out: &mut Cleaner<'_>) {
     info.meet(line.at.0.unwrap_or(0));
     out.session(info);
     let place = RecordPlace { native: line.id.some(), at: line.at.0 };
-    let text = line.text.as_str();
+    let spoken = line.speaker.some().map(|name| format!("{name}: {}", line.text.as_str()));
+    let text = spoken.as_deref().unwrap_or(line.text.as_str());
     match line.role.as_str() {
         "prompt" | "user" => out.prompt(place, text),
         "answer" | "assistant" => out.answer(place, text),

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::super::untrusted::{line, lines};
+use super::HitDetail;
 use crate::past::{
     PastCheckAnswer, PastForgetAnswer, PastHit, PastItemView, PastReadAnswer, PastSearchAnswer,
     PastSessionView, PastSessionsAnswer, PastShowAnswer, PastStateAnswer, PastTombstonesAnswer,
@@ -225,10 +226,18 @@ fn ends(text: &str) -> String {
     shown
 }
 
-pub fn past_found(answer: &PastSearchAnswer) -> String {
+pub fn past_found(answer: &PastSearchAnswer, detail: HitDetail) -> String {
     let mut text = String::new();
     for hit in &answer.past {
         text.push_str(&past_hit(hit));
+        if detail == HitDetail::Explained && !hit.arms.is_empty() {
+            let arms = hit.arms.iter();
+            let arms = arms.map(|arm| {
+                let (name, rank, score) = (line(&arm.arm), arm.rank, arm.score);
+                format!("{name} rank {rank} ({score} of 1000)")
+            });
+            writeln!(text, "    {}", arms.collect::<Vec<_>>().join(", ")).expect(TAKES);
+        }
     }
     if answer.past.is_empty() {
         text.push_str("nothing of the past answers this\n");

@@ -188,7 +188,11 @@ pub(crate) fn search(args: &SearchArgs, inv: &Invocation, out: &mut Output) -> C
     };
     if args.place == SearchPlace::Past {
         let session = args.filters.session.clone();
-        return past_search::alone(PastSearchRequest { session, ..past }, inv, out);
+        return past_search::alone(
+            PastSearchRequest { session, ..past },
+            detail(args.explain),
+            (inv, out),
+        );
     }
     let request = SearchRequest { query, explain: args.explain, ..args.filters.request()? };
     let answer = inv.ask(request)?;
@@ -209,7 +213,7 @@ pub(crate) fn search(args: &SearchArgs, inv: &Invocation, out: &mut Output) -> C
     }
     show(&answer, detail(args.explain), out)?;
     out.line("from the past:")?;
-    out.text(people::past_found(&beside))
+    out.text(people::past_found(&beside, detail(args.explain)))
 }
 
 /// What talents wrote.

@@ -33,6 +33,9 @@ use crate::wiring::evaluation::{
 ///
 /// Relevance is judged by asking each question of another group's memories too, where nothing answers it.
 ///
+/// --as past reads the set as sessions of an agent instead, a folder for each group and a turn for each text, and asks
+/// it as `cortex search --in past` is asked. JSON: {turn, session, latency_ms, turns, segment_bytes}.
+///
 /// JSON: {turn: {recall@5, recall@10, recall@20, hit@10, ndcg@10, mrr, questions, categories: {CATEGORY: {…}}},
 /// session: {…}, latency_ms: {p50, p95}, memories, store_bytes, weights, embedder, ranker, calibration: {auc,
 /// coverage, false_alarms, likely, likely_others, near_misses, curve: [{questions, promised, answered}]} or null,
@@ -45,6 +48,7 @@ use crate::wiring::evaluation::{
   cortex eval path/to/set --compare words=40,meaning=20
   cortex eval path/to/set --ablation
   cortex eval path/to/set --no-ranker
+  cortex eval path/to/set --as past
   cortex eval path/to/set --features set.tsv
   cortex eval path/to/set --embedder minilm
   cortex eval --stated")]
@@ -55,6 +59,10 @@ pub(crate) struct EvalArgs {
     /// How well rules that a person states are recognised
     #[arg(long, conflicts_with = "folder")]
     stated: bool,
+    /// What the set is read as: memories, or sessions of an agent
+    #[arg(long = "as", value_name = "PLACE", value_enum, default_value = "memory",
+          conflicts_with_all = ["stated", "weights", "compare", "ablation", "no_ranker", "features"])]
+    place: EvalPlace,
     /// Only questions of these categories
     #[arg(long, value_delimiter = ',')]
     categories: Vec<String>,
@@ -81,8 +89,18 @@ pub(crate) struct EvalArgs {
     features: Option<PathBuf>,
 }
 
+/// What a labelled set is read as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum EvalPlace {
+    Memory,
+    Past,
+}
+
 pub(crate) fn run(args: &EvalArgs, inv: &Invocation, out: &mut Output) -> CommandResult {
     let Some(folder) = &args.folder else { return stated(out) };
+    if args.place == EvalPlace::Past {
+        return as_past(args, folder, inv, out);
+    }
     let plan = EvalPlan {
         folder,
         categories: &args.categories,
@@ -93,6 +111,22 @@ pub(crate) fn run(args: &EvalArgs, inv: &Invocation, out: &mut Output) -> Comman
         no_ranker: args.no_ranker,
     };
     evaluation::with_set(&plan, inv, out, |search, out| report(args, folder, search, out))
+}
+
+/// The set read as sessions of an agent, and asked as `cortex search --in past` is.
+fn as_past(args: &EvalArgs, folder: &Path, inv: &Invocation, out: &mut Output) -> CommandResult {
+    let asked = evaluation::ask_past((folder, &args.categories), inv, out)?;
+    let (measured, turns, bytes) = (asked.measured, asked.turns, asked.bytes);
+    if !out.is_json() {
+        return print(out, &measured, turns, bytes);
+    }
+    out.object(&json!({
+        "turn": objects(&measured.turns.means()),
+        "session": objects(&measured.sessions.means()),
+        "latency_ms": {"p50": measured.latency(50), "p95": measured.latency(95)},
+        "turns": turns,
+        "segment_bytes": bytes,
+    }))
 }
 
 /// Precision and recall of statements, by language.
@@ -233,7 +267,7 @@ fn print(out: &mut Output, measured: &Measurement, memories: usize, bytes: u64) 
         }
     }
     out.line(format_args!(
-        "{memories} memories, {bytes} bytes; a question takes {:.1} ms (p50), {:.1} ms (p95)",
+        "{memories} texts, {bytes} bytes; a question takes {:.1} ms (p50), {:.1} ms (p95)",
         measured.latency(50),
         measured.latency(95)
     ))

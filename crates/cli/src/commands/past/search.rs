@@ -1,7 +1,7 @@
 //! `cortex search --in past` and `--in all`: turns of the past, alone or after memories.
 
 use api::past::{PastSearchAnswer, PastSearchRequest};
-use api::render::people;
+use api::render::people::{self, HitDetail};
 
 use crate::failure::CommandResult;
 use crate::invocation::Invocation;
@@ -21,11 +21,11 @@ pub(crate) enum SearchPlace {
 /// Answers with turns of the past alone.
 pub(crate) fn alone(
     request: PastSearchRequest,
-    inv: &Invocation,
-    out: &mut Output,
+    detail: HitDetail,
+    (inv, out): (&Invocation, &mut Output),
 ) -> CommandResult {
     catch_up(inv, out);
-    out.answer(&inv.ask(request)?, people::past_found)
+    out.answer(&inv.ask(request)?, |answer| people::past_found(answer, detail))
 }
 
 /// Turns of the past beside memories; none if nothing of it was ever read. A turn whose memory stands there already is
