@@ -4,8 +4,8 @@
 
 use kernel::memory::{Body, Fields, Head, Millis};
 
-use crate::entities::{self, Entity};
 use text::analyze::{Analyzer, Lexicon, Memo};
+use text::entities::{self, Entity};
 use text::index::TextField;
 use text::written_date::TextHead;
 

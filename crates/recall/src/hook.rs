@@ -5,7 +5,7 @@
 //! | `80` to `86` | the text index | `text` |
 //! | `87` | codes, metadata and passages of memories in the open segment | `segments` |
 //! | `90`, `93`, `94` | codes, metadata and passages of a memory | `segments` |
-//! | `91`, `92` | the entities that memories name | `entities::rows` |
+//! | `91`, `92` | the entities that memories name | `entity_rows` |
 //! | `95` | the language | `language` |
 //! | `96`, `97` | closed segments, and groups of levels | `segments` |
 //!
@@ -25,8 +25,7 @@ use kernel::store::View;
 use crate::columns::{DocChange, IndexCache};
 use crate::doc_meta::DocMeta;
 use crate::document;
-use crate::entities;
-use crate::entities::rows::EntityRows;
+use crate::entity_rows::{self, EntityRows};
 use crate::language;
 use crate::prepare::{IndexedBody, Indexer, Preparer};
 use crate::segments::{self, RowKind, SegmentPosition};
@@ -103,10 +102,10 @@ impl RecallHook {
         let (text, words) = (self.text.as_mut().expect(OPENED), [before, &of_head, after]);
         if is_new {
             text.add(view, doc, &words, staged)?;
-            entities::rows::add(doc, &body.names, staged);
+            entity_rows::add(doc, &body.names, staged);
         } else {
             text.put(view, doc, &words, staged)?;
-            entities::rows::put(view, doc, &body.names, staged)?;
+            entity_rows::put(view, doc, &body.names, staged)?;
         }
         staged.set(self.row(RowKind::Codes, doc), Some(body.codes_row.clone()));
         staged.set(self.row(RowKind::Passages, doc), Some(body.passages_row.clone()));
@@ -278,7 +277,7 @@ impl JournalHook for RecallHook {
                 Some(head) => {
                     let doc = erase.id.get();
                     self.text().erase(view, doc, staged)?;
-                    entities::rows::put(view, doc, &EntityRows::default(), staged)?;
+                    entity_rows::put(view, doc, &EntityRows::default(), staged)?;
                     segments::erase(view, doc, staged)?;
                     staged.set(self.row(RowKind::Codes, doc), None);
                     staged.set(self.row(RowKind::Passages, doc), None);

@@ -6,7 +6,7 @@
 //! - [`search`] answers questions; [`similar`](search::similar) finds memories near a given one.
 //! - [`language`] says in which language an actor is read; the crate `text` turns texts into terms and questions into
 //!   clauses.
-//! - [`entities`] finds files, packages, symbols and the like that a text names.
+//! - [`entity_rows`] lists the files, packages, symbols and the like that memories name; the crate `text` finds them.
 //! - [`embedding`] turns text into vectors with a model that is part of the program; [`models`] takes vectors of
 //!   optional models, which are made outside (crate `embed`).
 //! - [`evaluation`] measures how well searches do on a labelled set.
@@ -28,7 +28,7 @@ mod columns;
 mod doc_meta;
 pub mod document;
 pub mod embedding;
-pub mod entities;
+pub mod entity_rows;
 mod error;
 pub mod evaluation;
 mod hook;

@@ -11,8 +11,9 @@ use kernel::memory::{Body, Head};
 
 use crate::document;
 use crate::embedding::DIMS;
-use crate::entities::rows::EntityRows;
-use crate::entities::{self, Entity};
+use text::entities::{self, Entity};
+
+use crate::entity_rows::EntityRows;
 use crate::passages;
 use crate::vectors::{Code, Coder};
 use text::analyze::{Analyzer, Language, Memo};

@@ -33,7 +33,7 @@ enum Hints {
 
 /// Files, symbols, packages … that a text names.
 pub(super) fn entities(title: &str, content: &str) -> Vec<EntityView> {
-    recall::entities::extract(title, content)
+    text::entities::extract(title, content)
         .into_iter()
         .map(|entity| EntityView { kind: entity.kind.name().to_owned(), value: entity.value })
         .collect()

@@ -10,7 +10,8 @@ use api::stats::{
 use kernel::grants::Permission;
 use kernel::keys;
 use kernel::memory::MemoryType;
-use recall::entities::{self as rows, EntityKind};
+use recall::entity_rows;
+use text::entities::EntityKind;
 
 use crate::access::only_owner;
 use crate::caller::Caller;
@@ -116,10 +117,10 @@ impl Service {
         let project = self.read_project(caller, request.project.as_deref(), false);
         let access = self.access(caller, Permission::Find, &request)?;
         let (gate, now) = (access.gate(), caller.now()?);
-        let listed = rows::list(&access.reading, gate, kind, project.as_deref(), now)?;
+        let listed = entity_rows::list(&access.reading, gate, kind, project.as_deref(), now)?;
         let total = listed.len();
         let limit = request.limit.unwrap_or(50);
-        let view = |listed: rows::EntityCount| NamedEntityView {
+        let view = |listed: entity_rows::EntityCount| NamedEntityView {
             kind: listed.entity.kind.name().to_owned(),
             value: listed.entity.value,
             memories: listed.memories,

@@ -1,7 +1,8 @@
 //! Words: from texts to terms, and the inverted index that lies inside an actor's own store.
 //!
 //! [`analyze`] folds, splits and stems the words of a text, in the language it is read in, and makes clauses of a
-//! question; [`written_date`] reads dates and who speaks at the head of a text. [`index`] keeps which memory has which
+//! question; [`written_date`] reads dates and who speaks at the head of a text, [`entities`] the files, packages and symbols that it
+//! names. [`index`] keeps which memory has which
 //! terms, in rows that change in the commit that changes the memory, and scores them in integers. `recall` puts both
 //! together with vectors and entities; `past` uses the same words for what agents wrote down.
 //!
@@ -9,5 +10,6 @@
 
 pub mod analyze;
 pub mod bytes;
+pub mod entities;
 pub mod index;
 pub mod written_date;

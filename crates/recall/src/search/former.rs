@@ -13,11 +13,11 @@ use super::corpus::Corpus;
 use super::filter::MemoryFilter;
 use crate::document::document;
 use crate::embedding::DIMS;
-use crate::entities::Entity;
 use crate::error::Result;
 use crate::passages::{self, Passages};
 use crate::vectors::{Coder, Codes};
 use text::analyze::Memo;
+use text::entities::Entity;
 use text::index::TextField;
 
 /// Marks the number of a document that is a memory as it was. A journal has no entry with such a number.

@@ -21,7 +21,7 @@ use super::ranking::{CANDIDATES, Ranking, Rankings};
 use super::scoring::{Candidate, Scorer};
 use super::sessions::Sessions;
 use super::surroundings::WordSurroundings;
-use crate::entities;
+use crate::entity_rows;
 use crate::error::Result;
 use text::index::{TextSearch, idf};
 
@@ -111,9 +111,9 @@ fn by_entities(corpus: &Corpus<'_>, documents: u64) -> Result<Ranking> {
         return Ok(Ranking::default());
     }
     let mut scores: FxHashMap<u64, u64> = FxHashMap::default();
-    for entity in entities::rows::asked(&context.query.text) {
+    for entity in entity_rows::asked(&context.query.text) {
         let mut naming = Vec::new();
-        entities::rows::naming(context.view, &entity, &mut |id| {
+        entity_rows::naming(context.view, &entity, &mut |id| {
             if corpus.former.get(id).is_none() && corpus.admits(id) {
                 naming.push(id);
             }

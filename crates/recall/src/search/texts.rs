@@ -23,11 +23,12 @@ use super::retrievers::{CandidateSet, TERM_WEIGHT};
 use super::scoring::{Candidate, TokensMet, asks, join, length, saying};
 use super::sessions::{SessionScore, weigh};
 use crate::embedding::{Embedding, ONE, StaticEmbedder};
-use crate::entities::{self, Entity};
+use crate::entity_rows;
 use crate::error::Result;
 use crate::passages::{self, Passages};
 use crate::ranker::AnswerEstimate;
 use text::analyze::{Analyzer, ParsedQuestion, fold};
+use text::entities::Entity;
 use text::index::{WordMatch, idf};
 
 /// What is asked, and what is known of its words where it is asked.
@@ -295,7 +296,7 @@ fn sessions(found: &[FoundTurn]) -> BTreeMap<usize, SessionScore> {
 /// apart.
 fn named_things(question: &TextQuestion<'_>, candidates: &[TextCandidate<'_>]) -> Vec<u64> {
     let mut scores = vec![0_u64; candidates.len()];
-    let asked: Vec<Entity> = entities::rows::asked(question.text);
+    let asked: Vec<Entity> = entity_rows::asked(question.text);
     if asked.is_empty() {
         return scores;
     }

@@ -15,7 +15,8 @@ use kernel::memory::{MemoryId, Millis};
 use kernel::store::{KeyRange, View};
 use kernel::{Error, Reading};
 
-use super::{Entity, EntityKind};
+use text::entities::{Entity, EntityKind};
+
 use crate::error::Result;
 
 const NAMED: u8 = 0x91;
@@ -190,7 +191,7 @@ pub fn list(
 /// What a question names, each once.
 pub(crate) fn asked(text: &str) -> Vec<Entity> {
     let mut seen = BTreeSet::new();
-    let mut entities = super::extract("", text);
+    let mut entities = text::entities::extract("", text);
     entities.retain(|entity| seen.insert((entity.kind, entity.key())));
     entities
 }
@@ -201,7 +202,7 @@ mod tests {
 
     #[test]
     fn what_a_memory_names_reads_back_and_cuts_are_noticed() {
-        let entities = super::super::extract("src/a.rs", "v1.2.3 TypeError GET /x https://a.b/c");
+        let entities = text::entities::extract("src/a.rs", "v1.2.3 TypeError GET /x https://a.b/c");
         let bytes = encode(&entities);
         assert_eq!(decode(1, &bytes).unwrap(), entities);
         assert!(decode(1, &bytes[..bytes.len() - 1]).is_err());

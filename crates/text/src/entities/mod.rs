@@ -4,16 +4,13 @@
 //! prose yields nothing, because a false entity links memories that have nothing to do with each other.
 
 mod kinds;
-pub(crate) mod rows;
 mod symbols;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeSet;
 
-pub use rows::{EntityCount, list};
-
-use text::analyze::fold;
+use crate::analyze::fold;
 
 /// The most entities one memory has; what comes first in the text is kept.
 pub const MAX_ENTITIES: usize = 256;
