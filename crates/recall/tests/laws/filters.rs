@@ -132,10 +132,10 @@ impl Reference {
         for (head, terms, lengths) in &self.0 {
             let worth = |(term, rarity): &(&String, u64)| {
                 let counts = terms.get(*term)?;
-                Some(
-                    16 * rarity
-                        * u64::from(impact(&text::index::FieldWeights::default(), lengths, counts)),
-                )
+                let impact = impact(&text::index::FieldWeights::default(), lengths, counts);
+                let impact = u64::from(impact);
+                // What a word has, and that it is there at all.
+                Some(16 * rarity * (impact + (impact * 255).isqrt()))
             };
             let score: u64 = asked.iter().filter_map(worth).sum();
             if score > 0 && passes(head, query, gate) {
