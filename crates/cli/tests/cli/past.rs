@@ -413,7 +413,7 @@ fn work_of_the_past_answers_what_fixed_how_and_why() {
     assert_eq!((&fix["sessions"], &fix["confirmed"]), (&3.into(), &true.into()));
     assert_eq!(fix["refs"].as_array().unwrap().len(), 3);
     person.run(&["fix", "error: quite another thing"]).ends(3);
-    let piece = person.json(&["fix", "not found in"]);
+    let piece = person.json(&["fix", "linker not found in"]);
     assert_eq!(piece["fixes"][0]["steps"][0], "apt install build-essential", "a piece is enough");
 
     let how = person.json(&["how", "cargo", "build"]);

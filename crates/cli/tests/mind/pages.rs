@@ -147,7 +147,7 @@ fn a_model_words_a_page_once_for_each_change() {
     daemon.run(&["page", "add", "payments", QUESTION]);
     assert_eq!(daemon.get("/api/pages/payments")["made_by"], "rules");
     let ran = daemon.post("/api/mind/jobs/pages/run", &json!({}));
-    assert!(ran["report"]["summary"].as_str().unwrap().contains("1 calls"), "{ran}");
+    assert!(ran["report"]["summary"].as_str().unwrap().contains("1 call to a model"), "{ran}");
     let page = daemon.get("/api/pages/payments");
     assert_eq!((&page["made_by"], calls.load(Ordering::SeqCst)), (&"tiny".into(), 1), "{page}");
     let budget = daemon.run(&["budget"]);

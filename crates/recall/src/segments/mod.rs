@@ -141,7 +141,19 @@ fn entries(flush_docs: u32) -> u64 {
 /// The levels of a group of vectors. Only groups of closed segments are asked for, so a missing one is damage.
 fn group(view: &View<'_>, number: u64) -> Result<Vec<u8>> {
     let missing = || Error::corrupt(format!("levels of group {number}"), "are not there");
-    view.get(&group_key(number))?.ok_or_else(missing)
+    let row = view.get(&group_key(number))?.ok_or_else(missing)?;
+    check_group(number, &row)?;
+    Ok(row)
+}
+
+/// Some whole vectors are in a group, and no more than fit. Any other length is damage, and must not count as vectors
+/// that are like nothing.
+fn check_group(number: u64, row: &[u8]) -> Result<()> {
+    let whole = !row.is_empty() && row.len().is_multiple_of(DIMS);
+    if whole && row.len() <= levels_at(0..IN_GROUP).end {
+        return Ok(());
+    }
+    Err(Error::corrupt(format!("levels of group {number}"), "are no whole vectors"))
 }
 
 fn too_few(number: u64) -> Error {
@@ -187,6 +199,7 @@ impl GroupSource for StoredGroups<'_> {
     fn each(&self, visit: &mut dyn FnMut(u64, &[u8])) -> Result<()> {
         self.0.scan(&KeyRange::prefix(&group_key(0)[..1]), &mut |key, row| {
             if let Some(number) = keys::trailing_u64(key) {
+                check_group(number, row)?;
                 visit(number, row);
             }
             Ok(ControlFlow::Continue(()))
