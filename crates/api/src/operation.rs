@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     activity, admin, archive, attest, audit, auditor, backup, bulletin, bundle, capture, change,
-    change_many, channel, compact, context, counts, find, grants, graph, hands, health, history,
-    hook, journal, mind, pages, past, projects, prompt, proof, read, save, score, search, session,
-    settings, stats, telling, timeline, upkeep,
+    change_many, channel, compact, context, counts, find, grants, graph, health, history, hook,
+    journal, mind, outputs, pages, past, projects, prompt, proof, read, run_spend, save, score,
+    search, server_tools, session, settings, stats, talent_runs, telling, timeline, upkeep,
 };
 
 /// A request, and what it is answered with.
@@ -121,15 +121,15 @@ operations! {
     MindEvents "mind_events": mind::ProcessEventsRequest => mind::ProcessEventsAnswer;
     MemoryRecall "memory_recall": mind::MemoryRecallRequest => mind::MemoryRecallAnswer;
     ToolAsk "tool_ask": mind::ToolAskRequest => mind::ToolAskAnswer;
-    RunSpend "run_spend": hands::RunSpendRequest => hands::RunSpendAnswer;
-    Outputs "outputs": hands::OutputsRequest => hands::OutputsAnswer;
-    OutputPut "output_put": hands::OutputPutRequest => hands::OutputPutAnswer;
-    ServerTools "server_tools": hands::ServerToolsRequest => hands::ServerToolsAnswer;
-    ToolUse "tool_use": hands::ToolUseRequest => hands::ToolUseAnswer;
-    Approvals "approvals": hands::ApprovalsRequest => hands::ApprovalsAnswer;
-    Decide "decide": hands::DecideRequest => hands::ApprovalView;
-    TalentRun "talent_run": hands::TalentRunRequest => hands::TalentRunAnswer;
-    TalentRuns "talent_runs": hands::TalentRunsRequest => hands::TalentRunsAnswer;
+    RunSpend "run_spend": run_spend::RunSpendRequest => run_spend::RunSpendAnswer;
+    Outputs "outputs": outputs::OutputsRequest => outputs::OutputsAnswer;
+    OutputPut "output_put": outputs::OutputPutRequest => outputs::OutputPutAnswer;
+    ServerTools "server_tools": server_tools::ServerToolsRequest => server_tools::ServerToolsAnswer;
+    ToolUse "tool_use": server_tools::ToolUseRequest => server_tools::ToolUseAnswer;
+    Approvals "approvals": server_tools::ApprovalsRequest => server_tools::ApprovalsAnswer;
+    Decide "decide": server_tools::DecideRequest => server_tools::ApprovalView;
+    TalentRun "talent_run": talent_runs::TalentRunRequest => talent_runs::TalentRunAnswer;
+    TalentRuns "talent_runs": talent_runs::TalentRunsRequest => talent_runs::TalentRunsAnswer;
     Budget "budget": mind::BudgetRequest => mind::BudgetAnswer;
     Admin "admin": admin::AdminRequest => admin::AdminAnswer;
     AdminQuestion "admin_question": admin::AdminQuestionRequest => admin::AdminAnswer;

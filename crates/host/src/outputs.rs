@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
-use api::hands::{OutputHit, OutputsAnswer, OutputsRequest};
+use api::outputs::{OutputHit, OutputsAnswer, OutputsRequest};
 use talents::chronicle::{
     ChronicleEntry, ChronicleEntryKind, days, entries, segments, span_outputs,
 };

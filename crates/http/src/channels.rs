@@ -19,7 +19,7 @@ use utoipa::{IntoParams, ToSchema};
 use crate::events::wants_stream;
 use crate::input::{Asker, Body, Name, QueryParameters, page};
 use crate::problem::Problem;
-use crate::run_lookup::{hands, run_id};
+use crate::run_lookup::{run_id, talents_host};
 use crate::transfer::{Piece, Stream};
 use crate::{App, Reply};
 use api::channel::{
@@ -87,7 +87,7 @@ pub(super) async fn say(
         env: Map::new(),
     };
     let started = app.ask(caller, request).await?;
-    let runner = hands(&app)?.runner().clone();
+    let runner = talents_host(&app)?.runner().clone();
     let follow = runner.follow(&run_id(&started.use_id)?, None);
     if wants_stream(&headers) {
         let (send, pieces) = mpsc::channel(PIECES);

@@ -23,7 +23,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::input::{Asker, Name, QueryParameters};
 use crate::problem::Problem;
-use crate::run_lookup::{hands, no_run, run_id};
+use crate::run_lookup::{no_run, run_id, talents_host};
 use crate::transfer::{Piece, Stream};
 use crate::{App, Reply, listed};
 use api::{Error, ErrorCode, Fault};
@@ -79,7 +79,7 @@ pub(super) async fn stream(
     QueryParameters(asked): QueryParameters<EventsParameters>,
 ) -> Reply {
     for_owner(&caller)?;
-    let hub = hands(&app)?.hub();
+    let hub = talents_host(&app)?.hub();
     let filter = BusFilter::of(vec![FilterClause {
         topic: words("tract", asked.tract.as_deref())?,
         event: words("event", asked.event.as_deref())?,
@@ -127,7 +127,7 @@ pub(super) async fn of_run(
 ) -> Reply {
     for_owner(&caller)?;
     let run = run_id(&id)?;
-    let runner = hands(&app)?.runner().clone();
+    let runner = talents_host(&app)?.runner().clone();
     let log = runner.events(&run).await.map_err(|error| unread(&run, &error))?;
     let Some(log) = log else { return Err(no_run(&run)) };
     let last = last_id(&headers).and_then(|id| id.parse().ok());

@@ -187,7 +187,7 @@ pub(super) async fn ready(State(app): State<App>) -> Reply {
     };
     match app.run(WorkKind::Read, look).await {
         Ok((actors, warmup)) => {
-            let services = app.hands.iter().flat_map(|hands| hands.services());
+            let services = app.talents_host.iter().flat_map(|talents_host| talents_host.services());
             let services = services.map(|service| (service.name, json!(service.health))).collect();
             Ok(Json(Readiness { status: "ready", actors, services, warmup }).into_response())
         }
@@ -206,8 +206,8 @@ pub(super) async fn ready(State(app): State<App>) -> Reply {
 )]
 pub(super) async fn metrics(State(app): State<App>) -> Response {
     let mut text = app.metrics.text(app.ops.service.open_count());
-    if let Some(hands) = &app.hands {
-        text.push_str(&crate::metrics::of_hands(&hands.counts()));
+    if let Some(talents_host) = &app.talents_host {
+        text.push_str(&crate::metrics::of_talents(&talents_host.counts()));
     }
     if let Some(node) = app.ops.node() {
         text.push_str(&crate::in_cluster::metrics(node));

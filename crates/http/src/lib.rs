@@ -91,7 +91,7 @@ struct App {
     pulse: Arc<PulseCache>,
     metrics: Arc<Metrics>,
     /// Absent if talents cannot run here.
-    hands: Option<Arc<TalentsHost>>,
+    talents_host: Option<Arc<TalentsHost>>,
     agents: AgentPlaces,
     /// Places for streams of events.
     streams: Arc<Semaphore>,
@@ -189,7 +189,7 @@ pub async fn serve(parts: HttpParts) -> std::io::Result<()> {
         settings: http,
         host: ops,
         owner,
-        talents: hands,
+        talents: talents_host,
         process,
         ending: mut end,
     } = parts;
@@ -197,7 +197,7 @@ pub async fn serve(parts: HttpParts) -> std::io::Result<()> {
     let (tools, end_streams) =
         agent_tools::route(Arc::clone(&ops)).map_err(std::io::Error::other)?;
     let places = AgentPlaces::of(process);
-    let router = router(&http, ops, owner, (hands, places), end.clone(), tools);
+    let router = router(&http, ops, owner, (talents_host, places), end.clone(), tools);
     let ended = async move {
         // An error means that the daemon is gone, which is an end as well.
         let _ = end.wait_for(|end| *end).await;
@@ -319,7 +319,7 @@ fn router(
     http: &HttpServerSettings,
     ops: Arc<Host>,
     owner: Arc<OwnerKeys>,
-    (hands, agents): (Option<Arc<TalentsHost>>, AgentPlaces),
+    (talents_host, agents): (Option<Arc<TalentsHost>>, AgentPlaces),
     ending: watch::Receiver<bool>,
     tools: Router<App>,
 ) -> Router {
@@ -330,7 +330,7 @@ fn router(
         owner: Arc::clone(&owner),
         pulse: Arc::default(),
         metrics: Arc::new(Metrics::new(Instant::now())),
-        hands,
+        talents_host,
         agents,
         streams: Arc::new(Semaphore::new(events::STREAMS_MAX)),
         ending,

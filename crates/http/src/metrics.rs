@@ -92,8 +92,8 @@ impl Metrics {
     }
 }
 
-/// What the hands have to tell.
-pub(super) fn of_hands(counts: &RunCounts) -> String {
+/// What runs of talents have to tell.
+pub(super) fn of_talents(counts: &RunCounts) -> String {
     let runner = &counts.runner;
     let gauges = [
         ("cortex_runs_active", "Runs that go on.", runner.running.len() as u64),

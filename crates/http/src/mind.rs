@@ -14,7 +14,7 @@ use utoipa::{IntoParams, ToSchema};
 use crate::channels::{PIECES, pass_on, piece};
 use crate::events::wants_stream;
 use crate::input::{Asker, Body, Name, QueryParameters, page};
-use crate::run_lookup::{hands, run_id};
+use crate::run_lookup::{run_id, talents_host};
 use crate::transfer::{Piece, Stream};
 use crate::{App, Reply, listed};
 use api::admin::{AdminAnswer, AdminRequest};
@@ -284,7 +284,7 @@ pub(super) async fn chat(
             });
         }
         AdminTurn::Asked(run) => {
-            let follow = hands(&app)?.runner().follow(&run_id(&run.use_id)?, None);
+            let follow = talents_host(&app)?.runner().follow(&run_id(&run.use_id)?, None);
             tokio::spawn(told_by_model(follow, run, send));
         }
     }

@@ -13,8 +13,8 @@ use crate::App;
 use crate::problem::Problem;
 
 /// What runs talents here, or the answer that nothing does.
-pub(super) fn hands(app: &App) -> Result<&Arc<TalentsHost>, Problem> {
-    app.hands.as_ref().ok_or_else(|| {
+pub(super) fn talents_host(app: &App) -> Result<&Arc<TalentsHost>, Problem> {
+    app.talents_host.as_ref().ok_or_else(|| {
         let message = "talents cannot run here";
         Problem::new(StatusCode::SERVICE_UNAVAILABLE, ErrorCode::NotServed, message)
             .with_hint("`cortex status` says why")

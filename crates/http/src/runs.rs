@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use api::hands::{ApprovalView, ApprovalsAnswer, ApprovalsRequest, DecideRequest};
 use api::run::{RunQuery, RunRequest, RunScope, RunStatus};
+use api::server_tools::{ApprovalView, ApprovalsAnswer, ApprovalsRequest, DecideRequest};
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -17,7 +17,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::input::{Asker, Body, Name, QueryParameters};
 use crate::problem::Problem;
-use crate::run_lookup::{hands, no_run, run_id};
+use crate::run_lookup::{no_run, run_id, talents_host};
 use crate::{App, Reply, with_total};
 use api::{Error, ErrorCode};
 use host::pools::WorkKind;
@@ -46,7 +46,7 @@ pub(super) struct RunReceipt {
 )]
 pub(super) async fn create(State(app): State<App>, Asker(caller): Asker, body: Body) -> Reply {
     for_owner(&caller)?;
-    let receipt = hands(&app)?.runner().submit_fields(&body.0, CALLER).await;
+    let receipt = talents_host(&app)?.runner().submit_fields(&body.0, CALLER).await;
     let Some(run) = run_of(&receipt) else { return Err(rejected(receipt)) };
     let mut response = (StatusCode::ACCEPTED, Json(receipt)).into_response();
     if let Ok(place) = HeaderValue::from_str(&format!("/api/runs/{run}")) {
@@ -129,7 +129,7 @@ pub(super) async fn list(
         Some("historical") => RunScope::Historical,
         _ => RunScope::All,
     };
-    let runs = hands(&app)?.runner().list(scope, &query);
+    let runs = talents_host(&app)?.runner().list(scope, &query);
     Ok(with_total(Json(&runs).into_response(), runs.total))
 }
 
@@ -145,13 +145,13 @@ pub(super) async fn list(
 pub(super) async fn read(State(app): State<App>, Asker(caller): Asker, Name(id): Name) -> Reply {
     for_owner(&caller)?;
     let run = run_id(&id)?;
-    let hands = hands(&app)?;
-    let live = hands.runner().list(RunScope::Live, &RunQuery::default()).live;
+    let host = talents_host(&app)?;
+    let live = host.runner().list(RunScope::Live, &RunQuery::default()).live;
     if let Some(live) = live.into_iter().find(|live| live.use_id == id) {
         let state = if live.position.is_some() { "queued" } else { "running" };
         return Ok(Json(with_state(state, json!(live))).into_response());
     }
-    match hands.runner().row(&run) {
+    match host.runner().row(&run) {
         Some(row) => {
             let state = json!(row.status);
             let state = state.as_str().unwrap_or_default();
@@ -183,7 +183,7 @@ fn with_state(state: &str, run: Value) -> Map<String, Value> {
 pub(super) async fn cancel(State(app): State<App>, Asker(caller): Asker, Name(id): Name) -> Reply {
     for_owner(&caller)?;
     let run = run_id(&id)?;
-    let runner = hands(&app)?.runner();
+    let runner = talents_host(&app)?.runner();
     if !runner.cancel(&RunSelector::Run(run.clone())).is_empty() {
         return Ok((StatusCode::ACCEPTED, Json(json!({"cancelled": [id]}))).into_response());
     }
@@ -242,14 +242,14 @@ pub(super) async fn decide(
 )]
 pub(super) async fn talents(State(app): State<App>, Asker(caller): Asker) -> Reply {
     for_owner(&caller)?;
-    let live = Arc::clone(hands(&app)?);
+    let live = Arc::clone(talents_host(&app)?);
     let view = app
         .run(WorkKind::Read, move |_| {
-            let hands = live.context()?;
-            let shelf = &hands.catalog;
-            let talents: Vec<Value> = shelf.all().map(|talent| hands.shown(talent)).collect();
+            let context = live.context()?;
+            let shelf = &context.catalog;
+            let talents: Vec<Value> = shelf.all().map(|talent| context.shown(talent)).collect();
             let problems: Vec<String> = shelf.problems().iter().map(ToString::to_string).collect();
-            let providers = hands.providers();
+            let providers = context.providers();
             Ok(json!({"talents": talents, "problems": problems, "providers": providers}))
         })
         .await?;

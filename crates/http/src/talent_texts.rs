@@ -21,7 +21,7 @@ use utoipa::ToSchema;
 
 use crate::input::{Asker, Body, Name};
 use crate::problem::Problem;
-use crate::run_lookup::hands;
+use crate::run_lookup::talents_host;
 use crate::{App, Reply};
 
 /// What a talent says.
@@ -141,7 +141,7 @@ fn by_person(caller: &Caller) -> Result<(), Problem> {
 fn place(app: &App, name: &str) -> Result<(PathBuf, TalentName), Problem> {
     let name = TalentName::parse(name)
         .map_err(|error| Problem::bad(ErrorCode::named(error.code()), error.to_string()))?;
-    Ok((hands(app)?.context()?.layout.talents(), name))
+    Ok((talents_host(app)?.context()?.layout.talents(), name))
 }
 
 fn refused(error: &TalentTextError) -> Problem {

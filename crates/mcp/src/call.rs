@@ -9,7 +9,6 @@ use api::capture::{CaptureRequest, SuggestRequest};
 use api::change::{ArchiveRequest, DeleteRequest, PinRequest, RestoreRequest, UpdateRequest};
 use api::context::ContextRequest;
 use api::graph::{GraphRequest, RelateRequest};
-use api::hands::{TalentRunRequest, TalentRunsRequest};
 use api::past::{PastKeepRequest, PastSearchRequest, PastShowRequest, PastWorkRequest};
 use api::prompt::PromptSaveRequest;
 use api::proof::ProveRequest;
@@ -20,6 +19,7 @@ use api::score::ScoreRequest;
 use api::search::SearchRequest;
 use api::session::{SessionEndRequest, SessionStartRequest, SummaryRequest};
 use api::stats::StatsRequest;
+use api::talent_runs::{TalentRunRequest, TalentRunsRequest};
 use api::timeline::TimelineRequest;
 use api::{Error, Result};
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use api::hands::OutputPutRequest;
+use api::outputs::OutputPutRequest;
 use clap::Args;
 use client::place::DaemonPlace;
 use client::start::connect_or_start;

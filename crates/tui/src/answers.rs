@@ -8,7 +8,7 @@ use crate::state::{FEED_MAX, Notice, State, Tab, UNDO_MAX};
 use crate::text;
 use api::Result;
 use api::activity::EntryView;
-use api::hands::ApprovalState;
+use api::server_tools::ApprovalState;
 
 impl State {
     pub(super) fn answered(&mut self, ticket: Ticket, answer: Result<Answer>) -> Vec<Request> {

@@ -17,16 +17,14 @@ use api::channel::{
     ChannelSayRequest,
 };
 use api::graph::{GraphAnswer, GraphRequest};
-use api::hands::{
-    ApprovalView, ApprovalsAnswer, ApprovalsRequest, DecideRequest, TalentRunsAnswer,
-    TalentRunsRequest,
-};
 use api::mind::{JobsAnswer, JobsRequest, RunsAnswer, RunsRequest};
 use api::proof::{ProveAnswer, ProveRequest};
 use api::read::{GetAnswer, GetRequest, ListAnswer, ListRequest};
 use api::search::{SearchAnswer, SearchRequest};
+use api::server_tools::{ApprovalView, ApprovalsAnswer, ApprovalsRequest, DecideRequest};
 use api::session::{SessionListAnswer, SessionListRequest};
 use api::stats::{ProjectsAnswer, ProjectsRequest, StatsAnswer, StatsRequest};
+use api::talent_runs::{TalentRunsAnswer, TalentRunsRequest};
 use api::timeline::{TimelineAnswer, TimelineRequest};
 use api::{Error, Result};
 

@@ -5,7 +5,7 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use api::hands::DecideRequest;
+use api::server_tools::DecideRequest;
 
 use crate::ask::{Ask, Change, OldText, Request};
 use crate::page::{

@@ -15,10 +15,11 @@ use crate::tabs::{Archive, Chat, Feed, Home, Mind, Projects, Search};
 use api::activity::ActivityRequest;
 use api::audit::AuditRequest;
 use api::channel::ChannelListRequest;
-use api::hands::{ApprovalsRequest, TalentRunsRequest};
 use api::mind::{JobsRequest, RunsRequest};
 use api::read::ListRequest;
+use api::server_tools::ApprovalsRequest;
 use api::stats::{ProjectsRequest, StatsRequest};
+use api::talent_runs::TalentRunsRequest;
 use api::{Error, Result};
 
 /// Entries the feed keeps, and asks for at once.

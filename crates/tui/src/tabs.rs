@@ -7,10 +7,11 @@ use crate::search_line;
 use api::activity::{ActivityAnswer, EntryView};
 use api::audit::{AuditAnswer, ExampleView, FindingView};
 use api::channel::{ChannelListAnswer, ChannelView};
-use api::hands::{ApprovalState, ApprovalView, ApprovalsAnswer, TalentRunView, TalentRunsAnswer};
 use api::mind::{JobView, JobsAnswer, RunLineView, RunsAnswer};
 use api::search::{SearchAnswer, SearchRequest};
+use api::server_tools::{ApprovalState, ApprovalView, ApprovalsAnswer};
 use api::stats::{ProjectsAnswer, StatsAnswer};
+use api::talent_runs::{TalentRunView, TalentRunsAnswer};
 
 /// The conversation that is begun where there is none.
 const FIRST_CHANNEL: &str = "main";

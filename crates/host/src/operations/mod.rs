@@ -8,10 +8,10 @@
 pub mod admin;
 pub mod bulletin;
 pub mod channel;
-mod hands;
 mod memories;
 pub mod mind;
 mod pages;
+mod run_requests;
 mod runs;
 mod settings;
 mod tellings;

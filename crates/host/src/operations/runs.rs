@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use api::hands::{
+use api::run::{RunQuery, RunRecord, RunRequest, RunStatus};
+use api::talent_runs::{
     TalentRunAnswer, TalentRunRequest, TalentRunView, TalentRunsAnswer, TalentRunsRequest,
 };
-use api::run::{RunQuery, RunRecord, RunRequest, RunStatus};
 use jiff::tz::TimeZone;
 use runs::runner::log::index::RunIndex;
 use serde_json::Value;

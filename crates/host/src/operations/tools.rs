@@ -1,6 +1,6 @@
 //! Tools of other servers: which a talent has, one call for a run, and the calls that wait for a person.
 
-use api::hands::{
+use api::server_tools::{
     ApprovalView, ApprovalsAnswer, ApprovalsRequest, DecideRequest, ServerToolsAnswer,
     ServerToolsRequest, ToolUseAnswer, ToolUseRequest,
 };

@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use api::hands::{ApprovalState, ApprovalView, ToolUseRequest};
+use api::server_tools::{ApprovalState, ApprovalView, ToolUseRequest};
 
 /// Calls that may wait at once.
 const WAITING_MAX: usize = 200;

@@ -13,10 +13,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use api::hands::{
+use api::render::untrusted;
+use api::server_tools::{
     ApprovalState, ApprovalView, ServerToolView, ToolUseAnswer, ToolUseRequest, ToolUseState,
 };
-use api::render::untrusted;
 use api::{Error, ErrorCode, Fault, Result};
 use serde_json::{Map, Value, json};
 use tokio::runtime::Handle;

@@ -1,6 +1,6 @@
 //! `cortex talent approvals`, `approve` and `deny`: calls of tools that wait for a person.
 
-use api::hands::{ApprovalView, ApprovalsRequest, DecideRequest};
+use api::server_tools::{ApprovalView, ApprovalsRequest, DecideRequest};
 use clap::Args;
 use client::connection::DaemonClient;
 
@@ -52,7 +52,7 @@ pub(super) fn list(
     // Without a daemon nothing runs, and so nothing waits.
     let answer = match DaemonClient::connect(&place)? {
         Some(mut client) => client.ask(&caller.info(), ApprovalsRequest {})?,
-        None => api::hands::ApprovalsAnswer::default(),
+        None => api::server_tools::ApprovalsAnswer::default(),
     };
     if out.is_json() {
         return out.object(&answer);

@@ -11,9 +11,9 @@ use crate::tests::rig::{MINUTE, Rig};
 use api::audit::{AuditAnswer, Concern, ExampleView, FindingView};
 use api::change::ArchiveRequest;
 use api::channel::{ChannelGetAnswer, ChannelListAnswer, ChannelRunAnswer, ChannelView, SaidView};
-use api::hands::TalentRunsAnswer;
 use api::mind::{JobsAnswer, RunsAnswer};
 use api::read::GetRequest;
+use api::talent_runs::TalentRunsAnswer;
 use api::{Error, ErrorCode, Fault};
 
 fn query(ask: &Ask) -> &str {

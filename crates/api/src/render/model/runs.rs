@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::reader::{AnswerForModel, field};
-use crate::hands::{TalentRunAnswer, TalentRunView, TalentRunsAnswer};
 use crate::render::untrusted::{line, lines, opening};
+use crate::talent_runs::{TalentRunAnswer, TalentRunView, TalentRunsAnswer};
 
 /// What a run came to, or that it goes on.
 pub fn run_done(answer: &TalentRunAnswer) -> AnswerForModel {

@@ -8,11 +8,12 @@ use crate::activity::{ActivityAnswer, EntryView};
 use crate::archive::SweepAnswer;
 use crate::audit::AuditAnswer;
 use crate::channel::{ChannelListAnswer, ChannelView};
-use crate::hands::{ApprovalsAnswer, TalentRunView, TalentRunsAnswer};
 use crate::projects::{MergeAnswer, SeparateAnswer};
 use crate::prompt::PromptListAnswer;
+use crate::server_tools::ApprovalsAnswer;
 use crate::session::{SessionListAnswer, SessionView};
 use crate::stats::ProjectsAnswer;
+use crate::talent_runs::{TalentRunView, TalentRunsAnswer};
 
 /// Sessions that are named beside conversations.
 const SESSIONS_BESIDE_MAX: usize = 20;

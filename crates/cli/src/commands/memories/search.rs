@@ -1,6 +1,6 @@
 //! `cortex search` and `similar`: a question in ordinary words, and what is near a memory.
 
-use api::hands::OutputsRequest;
+use api::outputs::OutputsRequest;
 use api::past::{PastHit, PastSearchRequest};
 use api::render::people::{self, HitDetail};
 use api::search::{SearchAnswer, SearchRequest};

@@ -14,9 +14,9 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use api::admin::{AdminQuestion, ProcessKind};
-use api::hands::RunSpendRequest;
 use api::mind::ToolAskRequest;
 use api::render::untrusted;
+use api::run_spend::RunSpendRequest;
 use api::{Error, Fault};
 use llm::providers::{BoxFuture, ToolServer, ToolSpec};
 use runs::process::{Spending, ToolAnswer, ToolError, ToolScene, Toolbox};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use api::hands::{ServerToolsRequest, ToolUseRequest, ToolUseState};
+use api::server_tools::{ServerToolsRequest, ToolUseRequest, ToolUseState};
 use llm::providers::ToolSpec;
 use runs::process::{ToolAnswer, ToolError, ToolScene};
 use serde_json::Value;
@@ -19,7 +19,7 @@ impl MemoryTools {
         let request = ServerToolsRequest { talent: talent.to_string() };
         match self.memory.ask(talent.as_str(), request).await {
             Ok(answer) => {
-                let spec = |tool: api::hands::ServerToolView| ToolSpec {
+                let spec = |tool: api::server_tools::ServerToolView| ToolSpec {
                     name: tool.name,
                     description: tool.description,
                     schema: tool.schema,

@@ -14,7 +14,6 @@ use api::admin::{
 use api::audit::AuditRequest;
 use api::bulletin::BulletinRequest;
 use api::change::{DeleteRequest, RestoreRequest, UpdateRequest};
-use api::hands::{ApprovalsRequest, TalentRunsRequest};
 use api::mind::{DueRequest, KeepRequest, ResetRequest, UndoRequest};
 use api::pages::PageListRequest;
 use api::render::people::{self, HitDetail};
@@ -22,8 +21,10 @@ use api::render::untrusted;
 use api::run::RunRequest;
 use api::save::SaveRequest;
 use api::search::SearchRequest;
+use api::server_tools::ApprovalsRequest;
 use api::session::SessionListRequest;
 use api::stats::ProjectsRequest;
+use api::talent_runs::TalentRunsRequest;
 use kernel::actor::ActorName;
 use serde::Serialize;
 use serde_json::{Value, json};

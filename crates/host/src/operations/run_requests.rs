@@ -1,9 +1,7 @@
 //! What runs ask of the daemon while they go on, and what talents wrote.
 
-use api::hands::{
-    OutputPutAnswer, OutputPutRequest, OutputsAnswer, OutputsRequest, RunSpendAnswer,
-    RunSpendRequest,
-};
+use api::outputs::{OutputPutAnswer, OutputPutRequest, OutputsAnswer, OutputsRequest};
+use api::run_spend::{RunSpendAnswer, RunSpendRequest};
 use mind::budget::{Cost, ModelCall};
 use service::Caller;
 use service::error::{Error, Result};
