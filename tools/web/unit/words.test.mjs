@@ -50,7 +50,7 @@ test('numbers have commas, bytes their unit, and counts agree with their noun', 
 });
 
 test('an axis ends at a round number', () => {
-  assert.deepEqual([1, 5, 6, 51, 99, 1_001].map(ceiling), [5, 5, 6, 60, 100, 1_500]);
+  assert.deepEqual([1, 5, 7, 11, 51, 99, 1_001].map(ceiling), [4, 6, 8, 20, 60, 100, 1_500]);
 });
 
 test('a schema reads like JSON, and a circle of references ends', () => {
