@@ -7,6 +7,8 @@
 //! What must stay true: names are compared whole, so `<systemd>`, `<div>`, `Vec<T>` and `a < system` stay; what is
 //! looked at behind a bracket is bounded, so the work is proportional to the text.
 
+use std::ops::Range;
+
 /// Characters of a name between brackets that are looked at; none that counts is longer.
 const NAME_CHARS_MAX: usize = 40;
 /// Spaces between a bracket and the name.
@@ -145,14 +147,17 @@ const DIVIDERS: &[&str] = &["--- after", "--- before", "--- end of memory", "---
 /// A text of many lines.
 pub(super) fn neutral_lines(text: &str) -> String {
     let mut result = String::with_capacity(text.len() + text.len() / 16);
-    for (n, line) in text.split('\n').enumerate() {
-        if n > 0 {
+    let mut start = 0;
+    for line in text.split('\n') {
+        if start > 0 {
             result.push('\n');
         }
         if begins_structure(line) {
             result.push_str("> ");
         }
-        inside(line, &mut result);
+        let end = start + line.len();
+        inside(text, start..end, &mut result);
+        start = end + 1;
     }
     result
 }
@@ -160,23 +165,26 @@ pub(super) fn neutral_lines(text: &str) -> String {
 /// A text inside a line of ours.
 pub(super) fn neutral_line(text: &str) -> String {
     let mut result = String::with_capacity(text.len() + text.len() / 16);
-    inside(text, &mut result);
+    inside(text, 0..text.len(), &mut result);
     result
 }
 
-fn inside(line: &str, result: &mut String) {
-    let mut from = 0;
-    for (at, c) in line.char_indices() {
+/// One line of a text. A name may stand on the line after its bracket: where lines are joined it is an element.
+fn inside(text: &str, line: Range<usize>, result: &mut String) {
+    let mut from = line.start;
+    for (place, c) in text[line.clone()].char_indices() {
+        let at = line.start + place;
+        let behind = &text[at + c.len_utf8()..];
         let escaped = match c {
-            '<' | '＜' | '﹤' if opens_element(&line[at + c.len_utf8()..]) => "&lt;",
-            '[' | '［' if opens_bracketed(&line[at + c.len_utf8()..]) => "&#91;",
+            '<' | '＜' | '﹤' if opens_element(behind) => "&lt;",
+            '[' | '［' if opens_bracketed(behind) => "&#91;",
             _ => continue,
         };
-        result.push_str(&line[from..at]);
+        result.push_str(&text[from..at]);
         result.push_str(escaped);
         from = at + c.len_utf8();
     }
-    result.push_str(&line[from..]);
+    result.push_str(&text[from..line.end]);
 }
 
 /// Letters that look like those of names: a model reads both as the same word.
