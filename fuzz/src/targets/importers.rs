@@ -54,6 +54,7 @@ pub(super) fn open() -> Check {
             cortex: &cortex,
             now: Millis(1_767_225_600_000),
             by: "fuzz",
+            run: None,
             salt: &|| Ok(Salt([1; 16])),
             mask_secrets: true,
             project: None,
