@@ -121,13 +121,16 @@ pub fn load<S: VectorSource>(
     Ok(())
 }
 
-/// Adds vectors that were just made, if those of their model are in memory.
+/// Adds vectors that were just made, if those of their model are in memory. Those of a text that was erased meanwhile come
+/// too late: after the scrub of an erasure nothing else in memory tells that it was there.
 pub fn remember(reading: &Reading, model: &str, made: &[MemoryVectors]) {
     let Some(cache) = reading.shared::<IndexCache>() else { return };
     let mut codes = cache.models.write();
     if let Some(codes) = codes.as_mut().filter(|codes| codes.model() == model) {
         for MemoryVectors { id, version, vectors } in made {
-            codes.add(id.get(), *version, vectors);
+            if reading.resolve_version(*id, None).is_ok_and(|found| found.body.is_some()) {
+                codes.add(id.get(), *version, vectors);
+            }
         }
     }
 }
