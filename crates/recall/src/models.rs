@@ -121,8 +121,8 @@ pub fn load<S: VectorSource>(
     Ok(())
 }
 
-/// Adds vectors that were just made, if those of their model are in memory. Those of a text that was erased meanwhile come
-/// too late: after the scrub of an erasure nothing else in memory tells that it was there.
+/// Adds vectors that were just made, if those of their model are in memory. Those of a text that was erased meanwhile
+/// come too late: after the scrub of an erasure nothing else in memory tells that it was there.
 pub fn remember(reading: &Reading, model: &str, made: &[MemoryVectors]) {
     let Some(cache) = reading.shared::<IndexCache>() else { return };
     let mut codes = cache.models.write();
